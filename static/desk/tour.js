@@ -2,6 +2,7 @@
 import { running } from "../model/clients.js";
 import { decideWithout, halted, livingInSync, trouble, weakestAcks } from "../model/coach.js";
 import { rows } from "../model/figures.js";
+import { brokerNode } from "../model/names.js";
 import { STEPS, Tour as Steps } from "../model/tour.js";
 
 const FINISHED = "lab-tour";
@@ -137,8 +138,8 @@ const CHAIN = ["process_ended", "session_expired", "znode_deleted", "controller_
 
 /** Whether an event is a link between a death and an election. */
 function belongs({ code, node, params, seq }, { broker, seq: death }, { name }) {
-  if (code === "process_ended") return seq === death && node === `broker-${broker}`;
-  if (code === "session_expired") return params.owner === `broker-${broker}`;
+  if (code === "process_ended") return seq === death && node === brokerNode(broker);
+  if (code === "session_expired") return params.owner === brokerNode(broker);
   if (code === "znode_deleted") return params.path === `/brokers/ids/${broker}`;
   if (code === "broker_gone") return params.broker === broker;
   if (code === "leader_elected") return `${params.topic}-${params.partition}` === name;

@@ -6,7 +6,7 @@
  *
  * On a phone clients stand above the brokers and groups below them; ways go round the left and the right edge.
  */
-import { byNumber, isReader, kindOf } from "../model/names.js";
+import { OPERATOR, brokerNode, byNumber, isReader, kindOf } from "../model/names.js";
 import { membersOf } from "../model/readers.js";
 
 const GAP = 8;
@@ -25,7 +25,7 @@ function senders(state) {
     .map(([name, client]) => ({ name, kind: "producer", client }));
   const outside = Object.values(state.connections);
   if (outside.length) found.push({ name: "outside", kind: "outside", connections: outside });
-  found.push({ name: "operator", kind: "you" });
+  found.push({ name: OPERATOR, kind: "you" });
   return found;
 }
 
@@ -136,7 +136,7 @@ export function layout(state, width, height) {
 /** The box of a node by its journal name; null when it is not on the stage. */
 export function boxOf(scene, node, state) {
   const kind = kindOf(node);
-  if (kind === "broker") return scene.brokers.find((box) => `broker-${box.id}` === node) ?? null;
+  if (kind === "broker") return scene.brokers.find((box) => brokerNode(box.id) === node) ?? null;
   if (kind === "server") return scene.tree;
   const holds = (wanted) => (box) => box.name === wanted || box.rest?.some(({ name }) => name === wanted);
   const own = [...scene.left, ...scene.right].find(holds(node))

@@ -7,7 +7,7 @@
  *
  * Links of a healthy cluster of many brokers or clients have none: the handles would cover the picture.
  */
-import { byNumber } from "../model/names.js";
+import { brokerNode, byNumber } from "../model/names.js";
 import { along, boxOf, way } from "./layout.js";
 
 const BROKERS = 4;
@@ -25,7 +25,7 @@ const isFaulty = (state, between) => faultsOf(state, between).length > 0;
 
 /** Links between brokers, each pair once. */
 function betweenBrokers({ brokers }) {
-  const nodes = brokers.map(({ id }) => `broker-${id}`);
+  const nodes = brokers.map(({ id }) => brokerNode(id));
   return nodes.length > BROKERS ? [] : nodes.flatMap((one, index) => nodes.slice(index + 1).map((other) => [one, other]));
 }
 
@@ -35,7 +35,7 @@ function toLeaders(scene, leaders) {
   const clients = [...scene.left, ...scene.right].filter(({ client }) => client);
   const [near] = scene.left;
   if (!first || scene.stacked || (near && first.x - near.x - near.w < GUTTER)) return [];
-  const found = clients.flatMap(({ name }) => [...leaders].sort(byNumber).map((id) => [name, `broker-${id}`]));
+  const found = clients.flatMap(({ name }) => [...leaders].sort(byNumber).map((id) => [name, brokerNode(id)]));
   return found.length > CLIENT_WAYS ? [] : found;
 }
 

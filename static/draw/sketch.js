@@ -14,7 +14,7 @@
  *     arrow   request_sent -> request_received of the same correlation at the receiver, and answers
  *     mark    x death, > start, diamond election, down/up triangle ISR, bar high watermark, ...
  */
-import { byNumber, kindIn } from "../model/names.js";
+import { OPERATOR, brokerNode, brokerOf, byNumber, kindIn } from "../model/names.js";
 import { BAND, Folds, kindsOf } from "./folds.js";
 
 const LOOK_BACK = 3000; // events whose messages are drawn; of those before only marks, up to
@@ -35,12 +35,12 @@ const MARKS = {
 /** The nodes that have a lane, in order: clients, brokers, the coordination tree. */
 export function laneNames(state, events, bands = []) {
   const names = new Set(Object.keys(state.clients).filter((name) => state.clients[name].state === "running"));
-  const brokers = Object.keys(state.brokers).sort(byNumber).map((id) => `broker-${id}`);
+  const brokers = Object.keys(state.brokers).sort(byNumber).map((id) => brokerNode(id));
   let outside = false;
   const servers = new Set();
   for (const event of events) {
     const kind = kindIn(state, event.node);
-    if (["producer", "consumer", "processor", "worker"].includes(kind) || event.node === "operator") names.add(event.node);
+    if (["producer", "consumer", "processor", "worker"].includes(kind) || event.node === OPERATOR) names.add(event.node);
     if (kind === "server") servers.add(event.node);
     if (/^\d+$/.test(String(event.params.source ?? event.params.to ?? ""))) outside = true;
   }
@@ -144,7 +144,7 @@ export function sketch(history, state, {
     lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, end, span), dead: [],
     bands: bands.map((band) => bandOn(lanes, band)), cursor,
     known: order ? laid.known : Math.min(1, (edge - from) / span), thinned: thinned === null ? 0 : (thinned - from) / span };
-  const of = { chosen, leader: `broker-${state.topics[topic]?.partitions[number]?.leader}` };
+  const of = { chosen, leader: brokerNode(state.topics[topic]?.partitions[number]?.leader) };
   const arrivals = new Map();
   entries.forEach(({ event }, index) => {
     if (event.code !== "request_received") return;
@@ -202,7 +202,7 @@ function arrowBetween(lanes, from, to, x1, x2, more) {
 function markOf({ event, position }, x, lanes, { chosen, leader }) {
   const lane = laneOf(
     lanes,
-    event.code === "session_expired" ? event.params.owner : event.code === "leader_elected" ? `broker-${event.params.leader}` : event.node);
+    event.code === "session_expired" ? event.params.owner : event.code === "leader_elected" ? brokerNode(event.params.leader) : event.node);
   if (lane < 0) return null;
   const { topic, partition, before, after } = event.params;
   const mine = `${topic}-${partition}` === chosen;
@@ -230,7 +230,7 @@ function silences(entries, xs, lanes, state, end) {
       }
     });
     if (since !== null) found.push({ lane, x1: since, x2: end, kind });
-    const broker = state.brokers[/^broker-(\d+)$/.exec(name)?.[1]];
+    const broker = state.brokers[brokerOf(name)];
     if (since === null && broker && broker.state !== "running" && !found.length)
       found.push({ lane, x1: 0, x2: end, kind: broker.state === "paused" ? "process_paused" : "process_ended" });
     return found;

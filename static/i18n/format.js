@@ -15,6 +15,7 @@
  * `problems` beside its texts.
  */
 import { particle } from "./particles.js";
+import { OPERATOR, partsOf } from "../model/names.js";
 
 const HOLE = /\{([^{}]+)\}/g;
 
@@ -31,18 +32,12 @@ export function count(value) {
 
 function node(value, words) {
   const name = String(value ?? "?");
-  const broker = /^broker-(\d+)$/.exec(name);
-  if (broker) return `${words["noun.broker"]} ${broker[1]}`;
+  const parts = partsOf(name);
+  if (parts) return `${words[`noun.${parts[0]}`]} ${parts[1]}`;
   if (/^\d+$/.test(name)) return `${words["noun.connection"]} ${name}`;
-  const server = /^zookeeper-(\d+)$/.exec(name);
-  if (server) return `${words["noun.zookeeper"]} ${server[1]}`;
-  const controller = /^controller-(\d+)$/.exec(name);
-  if (controller) return `${words["noun.controller"]} ${controller[1]}`;
-  const machine = /^machine-(\d+)$/.exec(name);
-  if (machine) return `${words["noun.machine"]} ${machine[1]}`;
   const client = /^(producer|consumer|processor|worker)-(.+)$/.exec(name);
   if (client) return `${words[`noun.${client[1]}`]} ${client[2]}`;
-  if (name === "operator") return words["noun.operator"];
+  if (name === OPERATOR) return words["noun.operator"];
   return name === "world" ? words["noun.world"] : name;
 }
 

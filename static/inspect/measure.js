@@ -7,6 +7,8 @@
  *
  * A command of this page is preceded by a sample of its own, so its comparison begins right before it.
  */
+import { brokerOf } from "../model/names.js";
+
 const FAULTS = new Set([
   "kill", "restart", "pause", "resume", "stop", "power_loss", "partition_link", "heal_link", "delay_link", "drop_link", "duplicate_link",
   "reorder_link",
@@ -20,7 +22,7 @@ export const isFault = (command) => FAULTS.has(command.do);
 /** Whether an event is: a command that disturbs, or a broker that goes down by itself. */
 export const startsComparison = ({ code, node, params }) => (code === "command"
   ? isFault(params.command ?? {})
-  : code === "process_ended" && params.how === "halted" && node.startsWith("broker-"));
+  : code === "process_ended" && params.how === "halted" && brokerOf(node) !== null);
 
 const SAMPLE_MS = 3000;
 const KEPT = 4;

@@ -7,6 +7,8 @@
  * So the event that loses an offset is the first election after its write whose leader's log ends at or below it;
  * an unclean one is meant where there are several. What led to it, and what cut the offset off elsewhere, stands around it.
  */
+import { brokerNode } from "./names.js";
+
 const holds = ({ base_offset: base, last_offset: last }, offset) => base <= offset && offset <= last;
 const cuts = ({ before, after }, offset) => after <= offset && offset < before;
 
@@ -67,7 +69,7 @@ export function lossOf(history, place) {
     written,
     ended,
     last(ended, ({ code, params }) => code === "session_expired" && params.owner === old),
-    last(ended, ({ code, params }) => code === "broker_gone" && `broker-${params.broker}` === old),
+    last(ended, ({ code, params }) => code === "broker_gone" && brokerNode(params.broker) === old),
     last(ended, ({ code }, ours) => ours && code === "partition_offline"),
     last(ended, ({ code, node }) => code === "process_started" && node === leader),
     elected,

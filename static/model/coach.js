@@ -35,7 +35,7 @@
  */
 import { running, writes } from "./clients.js";
 import { leaderLog, rows } from "./figures.js";
-import { byNumber } from "./names.js";
+import { brokerNode, byNumber, controllerNode } from "./names.js";
 
 const NOBODY = -1;
 const FIRST_CONTROLLER = 100; // dedicated ones have the ids behind it
@@ -79,7 +79,7 @@ export function lostMajority({ quorum, servers }) {
   if (!voters.length) return lostTree(servers);
   const dead = voters.filter((id) => !quorum.replicas?.[id]);
   if (!dead.length || 2 * (voters.length - dead.length) > voters.length || !Object.keys(quorum.replicas ?? {}).length) return null;
-  const node = voters.some((id) => id > FIRST_CONTROLLER) ? `controller-${dead[0]}` : `broker-${dead[0]}`;
+  const node = voters.some((id) => id > FIRST_CONTROLLER) ? controllerNode(dead[0]) : brokerNode(dead[0]);
   return { key: "coach.no_majority", params: { n: dead.length, of: voters.length, node }, command: { do: "restart", node } };
 }
 

@@ -11,6 +11,8 @@
  * | unclean | unclean elections are allowed, the followers die, the leader writes on and dies, a follower comes back; the topic's settings are as before |
  * | storm | three consumers of one group come and go |
  */
+import { brokerNode } from "./names.js";
+
 const partitionOf = (state, topic, number) => state.topics[topic]?.partitions[number] ?? null;
 const running = (state, id) => state.brokers[id]?.state === "running";
 
@@ -19,7 +21,7 @@ function shrink(state, topic, number) {
   const victim = isr.find((id) => id !== leader && running(state, id));
   if (leader < 0 || victim === undefined) return null;
   return [
-    { do: { do: "partition_link", between: [`broker-${leader}`, `broker-${victim}`] } },
+    { do: { do: "partition_link", between: [brokerNode(leader), brokerNode(victim)] } },
     { do: { do: "produce", topic, partition: Number(number), value: "not at every replica", acks: "1" } },
     { until: (now) => !partitionOf(now, topic, number)?.isr.includes(victim), text: "macro.wait_isr", params: { broker: victim } },
   ];

@@ -1,10 +1,28 @@
 /** What names say: "broker-2" is broker 2, "__consumer_offsets" is internal. */
 
+/** Who sits at the screen. */
+export const OPERATOR = "operator";
+
+/** The processes of a broker, of a dedicated controller, of a server of the tree. */
+export const brokerNode = (id) => `broker-${id}`;
+export const controllerNode = (id) => `controller-${id}`;
+export const zookeeperNode = (server) => `zookeeper-${server}`;
+
+const NUMBERED = /^(broker|controller|zookeeper|machine)-(\d+)$/;
+
+/** "broker-2" -> ["broker", "2"]; null where the name has no number that the cluster gave. */
+export const partsOf = (node) => NUMBERED.exec(node ?? "")?.slice(1) ?? null;
+
+const numberIn = (node, ...kinds) => {
+  const [kind, number] = partsOf(node) ?? [];
+  return kinds.includes(kind) ? number : null;
+};
+
 /** "broker-2" -> "2", anything else -> null. */
-export function brokerOf(node) {
-  const found = /^broker-(\d+)$/.exec(node ?? "");
-  return found ? found[1] : null;
-}
+export const brokerOf = (node) => numberIn(node, "broker");
+
+/** "controller-101" -> "101", anything else -> null. */
+export const controllerOf = (node) => numberIn(node, "controller");
 
 /** What kind of thing a node is: broker | server | producer | consumer | processor | worker | other. */
 export function kindOf(node) {
@@ -14,13 +32,13 @@ export function kindOf(node) {
 }
 
 /** Whether it is a machine that wants the id of a broker that there is. */
-export const isMachine = (node) => /^machine-\d+$/.test(node ?? "");
+export const isMachine = (node) => numberIn(node, "machine") !== null;
 
 /** Whether the cluster agrees through the metadata log. */
 export const isKRaft = (state) => state.cluster.controller_mode === "kraft";
 
 /** Which of several coordination servers leads, and for whom: a tree without an ensemble has none. */
-export const leadsEnsemble = (state, name) => name === `zookeeper-${state.ensemble?.leader}`;
+export const leadsEnsemble = (state, name) => name === zookeeperNode(state.ensemble?.leader);
 
 /** The same of a node that may be a client with any name. */
 export const kindIn = (state, node) => state.clients[node]?.kind ?? kindOf(node);

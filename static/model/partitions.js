@@ -8,7 +8,7 @@
  * A log keeps the last batches it has taken, as [base offset, last offset, CRC, bytes]: two replicas
  * whose batch at one offset has two checksums have diverged, and the screen can show it.
  */
-import { brokerOf, isInternal } from "./names.js";
+import { brokerNode, brokerOf, isInternal } from "./names.js";
 import { cutLines } from "./transactions.js";
 import { committed } from "./quorum.js";
 
@@ -196,7 +196,7 @@ export const partitions = {
     for (const [name, replicas] of Object.entries(params)) {
       const at = name.lastIndexOf("-");
       for (const [broker, [leo, hw, start]] of Object.entries(replicas)) {
-        const log = logOf(draft, { topic: name.slice(0, at), partition: name.slice(at + 1) }, `broker-${broker}`);
+        const log = logOf(draft, { topic: name.slice(0, at), partition: name.slice(at + 1) }, brokerNode(broker));
         if (log) Object.assign(log, { leo, hw, start });
         commit(draft, { topic: name.slice(0, at), partition: name.slice(at + 1) }, broker, hw);
       }

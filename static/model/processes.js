@@ -1,5 +1,5 @@
 /** Events of processes, links, connections, the coordination tree and the controller. */
-import { brokerOf, isMachine, kindOf } from "./names.js";
+import { OPERATOR, brokerOf, isMachine, kindOf, zookeeperNode } from "./names.js";
 import { keepStopped } from "./partitions.js";
 import { leaveQuorum } from "./quorum.js";
 
@@ -8,7 +8,7 @@ function process(draft, node) {
   const broker = brokerOf(node);
   if (broker !== null) return draft.make("brokers", broker);
   if (draft.root.clients[node]) return draft.own("clients", node);
-  if (node === "operator") return {};
+  if (node === OPERATOR) return {};
   if (kindOf(node) === "server") return draft.make("servers", node);
   if (isMachine(node)) return draft.make("machines", node);
   const wanted = draft.root.wanted?.[node] ?? {};
@@ -55,7 +55,7 @@ function connectedTo(draft, owner, server) {
 /** Of several coordination servers one has ended, or looks for a leader: nobody is connected to it. */
 function leaveEnsemble(draft, node, role) {
   Object.assign(draft.make("servers", node), { role, clients: [] });
-  if (`zookeeper-${draft.root.ensemble.leader}` === node && role !== "leading") draft.own("ensemble").leader = null;
+  if (zookeeperNode(draft.root.ensemble.leader) === node && role !== "leading") draft.own("ensemble").leader = null;
 }
 
 export const processes = {

@@ -4,11 +4,11 @@
  *
  *     quorum: { leader, epoch, voters, high_watermark, replicas: { 101: { node, state, epoch, leo, applied } } }
  */
-import { brokerOf, byNumber } from "./names.js";
+import { brokerOf, byNumber, controllerOf } from "./names.js";
 
 const LATE = 5; // records: two and a half seconds of a cluster in which nothing happens
 
-const idOf = (node) => brokerOf(node) ?? /^controller-(\d+)$/.exec(node ?? "")?.[1] ?? null;
+const idOf = (node) => brokerOf(node) ?? controllerOf(node);
 
 function replica(draft, node) {
   const id = idOf(node);

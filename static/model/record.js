@@ -7,6 +7,7 @@
  * moment that is looked at.
  */
 import { readersOf } from "./readers.js";
+import { brokerNode } from "./names.js";
 
 /** "orders-0" -> {topic, partition}. */
 export const partitionOf = (name) => ({ topic: name.slice(0, name.lastIndexOf("-")), partition: name.slice(name.lastIndexOf("-") + 1) });
@@ -42,7 +43,7 @@ function writerOf(history, position) {
 /** {written, writer, copies: {broker: position}} of the record that `broker` had at `offset`; null: not known any more. */
 export function originOf(history, viewed, { name, offset, broker }) {
   const place = partitionOf(name);
-  const own = lastBefore(history, viewed, (event) => holds(event, place, offset) && event.node === `broker-${broker}`);
+  const own = lastBefore(history, viewed, (event) => holds(event, place, offset) && event.node === brokerNode(broker));
   if (own === null) return null;
   const event = history.at(own);
   const written = event.params.role === "leader" ? own : lastBefore(history, own, (other) => holds(other, place, offset) && other.params.role === "leader");

@@ -4,6 +4,8 @@
  * A row of an answer leads to an event of the run. Some say which (`seq`) or when (`from_us`, `t_us`); for the
  * others the journal is asked for events of some codes, and the first that fits is taken.
  */
+import { brokerNode } from "./names.js";
+
 const TIMES = ["from_us", "at_us", "t_us"];
 const place = (row) => (event) => event.params.topic === row.topic && Number(event.params.partition) === Number(row.partition);
 const holds = (row) => (event) => place(row)(event) && event.params.base_offset <= row.offset && row.offset <= event.params.last_offset;
@@ -33,7 +35,7 @@ const MEANT = {
   zookeeper_and_kraft: () => ({ codes: ["controller_elected"], fits: () => true }),
   leader_skew: (row) => ({ codes: ["became_leader"], fits: ({ node }) => node === row.broker }),
   key_skew: (row) => ({ codes: ["log_appended"], fits: place(row) }),
-  retention: (row) => ({ codes: ["segment_deleted"], fits: ({ node, params }) => node === `broker-${row.broker}` && params.topic === row.topic }),
+  retention: (row) => ({ codes: ["segment_deleted"], fits: ({ node, params }) => node === brokerNode(row.broker) && params.topic === row.topic }),
 };
 
 /** Which of the events with one number is meant, by how a leader ended. */

@@ -8,7 +8,7 @@
  */
 import { writes } from "./clients.js";
 import { leaderLog } from "./figures.js";
-import { isInternal, isKRaft } from "./names.js";
+import { brokerOf, isInternal, isKRaft } from "./names.js";
 
 export const STEPS = ["topic", "producer", "kill", "election", "receipt"];
 const ENOUGH = 10; // acknowledged records, before a leader is worth killing
@@ -31,7 +31,7 @@ export class Tour {
   /** An event, and the state before it. */
   take(event, state) {
     const { code, params, node, t, seq } = event;
-    if (code === "process_ended" && /^broker-\d+$/.test(node) && params.how !== "shutdown") this.#died(Number(node.slice(7)), t, seq, state);
+    if (code === "process_ended" && brokerOf(node) !== null && params.how !== "shutdown") this.#died(Number(brokerOf(node)), t, seq, state);
     if (code === "leader_elected" && this.killed) {
       const name = `${params.topic}-${params.partition}`;
       if (this.elected && (name !== this.targetName || this.elected.name === name)) return;

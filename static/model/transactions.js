@@ -7,7 +7,6 @@
  * The second is of the leader's log, and each replica has as much of it as its own log reaches: a marker that it has not
  * fetched yet is none for it, and what a new leader never got is gone.
  */
-import { brokerOf } from "./names.js";
 
 const KEPT = 8; // of those that are over
 export const OPEN = "open";
@@ -86,7 +85,7 @@ export function coordinatorOf(state, id) {
   if (!partitions) return { partition: null, broker: null };
   const partition = partitionFor(id, Object.keys(partitions).length);
   const { leader } = partitions[partition] ?? {};
-  return { partition, broker: leader >= 0 && brokerOf(`broker-${leader}`) !== null ? leader : null };
+  return { partition, broker: leader >= 0 ? leader : null };
 }
 
 /** Microseconds until an open transaction is aborted by its coordinator; null while none is open, or the limit is not known. */

@@ -1,6 +1,6 @@
 /** More levers: one more client, the built-in producer, links, disks, lessons at one key. Every slider changes a figure next to it. */
 import { running } from "../model/clients.js";
-import { byNumber, isKRaft } from "../model/names.js";
+import { brokerNode, brokerOf, byNumber, isKRaft } from "../model/names.js";
 import { LESSONS } from "../model/macros.js";
 import { anotherClient } from "./another.js";
 import { segments } from "./levers.js";
@@ -61,7 +61,7 @@ function traffic(view) {
 
 function endpoints({ state }) {
   const clients = Object.keys(state.clients).filter((name) => state.clients[name].state === "running");
-  return [...Object.keys(state.brokers).sort(byNumber).map((id) => `broker-${id}`), ...serversOf(state), ...clients];
+  return [...Object.keys(state.brokers).sort(byNumber).map((id) => brokerNode(id)), ...serversOf(state), ...clients];
 }
 
 function links(view) {
@@ -85,7 +85,7 @@ function links(view) {
           type: "button", class: "lever", "data-fault": "cut", onclick: () => view.command({ do: "partition_link", between })
         }, `✕ ${words.t("do.partition_link")}`),
       h("button", {
-        type: "button", class: "lever", "data-fault": "isolate", disabled: !a.startsWith("broker-"),
+        type: "button", class: "lever", "data-fault": "isolate", disabled: brokerOf(a) === null,
         onclick: () => view.command({ do: "isolate", node: a })
       }, words.t("levers.isolate", { node: a }))),
     slider(

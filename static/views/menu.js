@@ -3,7 +3,7 @@
  * coordination tree, producers; every item is one command, or leads to what is known of the thing.
  */
 import { running } from "../model/clients.js";
-import { isKRaft, isMachine } from "../model/names.js";
+import { OPERATOR, brokerNode, isKRaft, isMachine, zookeeperNode } from "../model/names.js";
 import { icon } from "./icons.js";
 import { linkItems, linkTitle } from "./links.js";
 import { h } from "./patch.js";
@@ -15,7 +15,7 @@ const ACKS = ["0", "1", "all"];
 /** Names of the processes that are not brokers: controllers of their own, or ZooKeeper's servers, and machines that want an id. */
 export function serversOf(state) {
   const known = Object.keys(state.servers ?? {}).sort();
-  return [...(known.length || isKRaft(state) ? known : ["zookeeper-1"]), ...Object.keys(state.machines ?? {}).sort()];
+  return [...(known.length || isKRaft(state) ? known : [zookeeperNode(1)]), ...Object.keys(state.machines ?? {}).sort()];
 }
 
 /** What is known of one of these. */
@@ -33,7 +33,7 @@ function brokerItems({ state }, name) {
   const broker = state.brokers[name];
   if (!broker) return [];
   const target = { broker: Number(name) };
-  const apart = isApart(state, `broker-${name}`);
+  const apart = isApart(state, brokerNode(name));
   const found = processItems(broker.state, target);
   const twin = ["add_machine", { do: "add_machine", ...target }];
   if (broker.state === "stopped") return [...found, ["wipe", { do: "wipe", ...target }], twin, ["open"]];
@@ -59,7 +59,7 @@ function serverItems({ state }, name) {
 function writerItems(view, name) {
   const { state, topicName } = view;
   const client = state.clients[name];
-  const own = name === "operator";
+  const own = name === OPERATOR;
   const used = own ? view.acks : String(client?.settings?.acks ?? "all").replace("-1", "all");
   const set = ACKS.map((acks) => [`acks=${acks}`, own ? null : { do: "set_client", name, set: { acks } }, { acks, on: acks === used }]);
   if (own) return [...set, ...(topicName ? [["send"]] : [])];

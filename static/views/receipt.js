@@ -3,6 +3,7 @@ import { count, seconds } from "../i18n/format.js";
 import { stretchesOf } from "../model/fates.js";
 import { h } from "./patch.js";
 import { replayButton } from "./spark/buttons.js";
+import { OPERATOR } from "../model/names.js";
 
 const SHOWN = 40;
 const FEW = 6;
@@ -208,7 +209,7 @@ function producers(found, words) {
     h("tbody", {}, rows.flatMap(([name, counts]) => [
       h("tr", { key: `${name}:name`, class: "producer-name" },
         h("th", { scope: "rowgroup", colspan: names.length },
-          name === "operator" ? words.t(outsideOf(found).batches ? "receipt.operator_or_outside" : "receipt.operator") : name)),
+          name === OPERATOR ? words.t(outsideOf(found).batches ? "receipt.operator_or_outside" : "receipt.operator") : name)),
       h("tr", { key: name, "data-producer": name },
         names.map((key) => h("td", { key, class: `number ${counts[key] > 0 ? TONE[key] ?? "" : ""}`, "data-count": key },
           count(counts[key] ?? 0)))),

@@ -8,7 +8,7 @@ import { FILTERS } from "../i18n/format.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
 import { formerController } from "../model/crown.js";
 import { lagging, observersOf } from "../model/quorum.js";
-import { brokerOf, byNumber, isKRaft, isMachine, leadsEnsemble } from "../model/names.js";
+import { brokerOf, byNumber, controllerNode, isKRaft, isMachine, leadsEnsemble } from "../model/names.js";
 import { readersOf } from "../model/readers.js";
 import { SIGNS, STATES, sharesOf } from "../model/shares.js";
 import { boxOf, layout } from "../draw/layout.js";
@@ -194,7 +194,7 @@ function partOf(server, words) {
 function serverChip(view, name, x, y, wide) {
   const { state, words } = view;
   const server = serverIn(state, name)?.state ?? "running";
-  const leads = leadsEnsemble(state, name) || (isKRaft(state) && name === `controller-${state.cluster.controller}`);
+  const leads = leadsEnsemble(state, name) || (isKRaft(state) && name === controllerNode(state.cluster.controller));
   const looks = server === "running" && state.servers?.[name]?.role === "looking";
   const sign = { stopped: "×", paused: "❚❚" }[server] ?? (leads ? "★" : looks ? "?" : "●");
   const leading = leads ? `, ${words.t("stage.legend.leader")}` : "";

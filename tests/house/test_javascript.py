@@ -21,6 +21,7 @@ COMMENT = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*", re.DOTALL)
 BRACKET = re.compile(r"\bh\(|[()]")
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|`(?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\})*`')
 ONE_LITERAL = 100
+NODE = re.compile(r"(?<!-)\b(?:broker|controller|zookeeper|machine)-(?:\$\{|\(|\[|\\d|[\"'`])")
 BEGINS = re.compile(
     r"( *)(?:export )?(?:default )?(?:async )?(?:function\b.*|(?:static |get |set )?#?\w+\(.*\) |(?:const|let) \w+ = .*=> )\{$"
 )
@@ -88,6 +89,14 @@ def test_no_description_is_nested_deeper_than_a_reader_can_follow() -> None:
     deep = [f"{name(path)}: {depth} elements within each other" for path in _modules() if (depth := _deepest(path.read_text())) > DEEPEST]
     assert not deep, "give the inner ones names:\n" + "\n".join(deep)
     assert _deepest('h("p", {}, f(h("b", {},\n  // h(\n  words.t(`(${x}h(`))), h("i", {}))') == 2
+
+
+def test_what_processes_are_called_is_written_and_read_in_one_module() -> None:
+    """As in Python, where it is `broker_core.kernel.names`."""
+    own = [f"{name(path)}: {found}" for path in _modules() if path.parts[-2:] != ("model", "names.js")
+           for found in NODE.findall(COMMENT.sub("", path.read_text()))]  # fmt: skip
+    assert not own, "ask static/model/names.js:\n" + "\n".join(own)
+    assert NODE.findall('`broker-${id}` "zookeeper-" /^controller-(\\d+)/ /^machine-\\d+$/') and not NODE.findall("--broker-${n}")
 
 
 def test_a_long_line_and_a_long_function_would_be_found() -> None:

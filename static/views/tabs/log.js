@@ -1,6 +1,6 @@
 /** The log of one broker, as its process would write it: the journal's events in the form of a server.log. */
 import { LEVELS, lineOf, linesBefore, textOf } from "../../model/server_log.js";
-import { byNumber } from "../../model/names.js";
+import { brokerNode, byNumber } from "../../model/names.js";
 import { choices, hint } from "./common.js";
 import { h } from "../patch.js";
 
@@ -22,7 +22,7 @@ function found(view, broker) {
   const { history, clock, logLevel } = view;
   const key = `${broker} ${logLevel} ${clock.viewed} ${history.begin}`;
   if (view.logFound?.key !== key)
-    view.logFound = { key, lines: linesBefore(history, `broker-${broker}`, clock.viewed, {
+    view.logFound = { key, lines: linesBefore(history, brokerNode(broker), clock.viewed, {
       trace: logLevel === "TRACE", limit: SHOWN, depth: DEPTH, told: (code) => code in view.words.story
     }) };
   return view.logFound.lines;

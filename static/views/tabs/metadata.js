@@ -2,6 +2,7 @@
 import { asOf, badge, bytes, cell, choices, facts, head, hint, number, table, title } from "./common.js";
 import { count, seconds } from "../../i18n/format.js";
 import { h } from "../patch.js";
+import { brokerOf } from "../../model/names.js";
 
 const QUIET = "NO_OP_RECORD";
 
@@ -97,7 +98,7 @@ function quorum(view, found) {
     head(h("button", {
       type: "button", class: "plain", "aria-pressed": String(one.node === found.node), "aria-label": words.name(one.node), title: words.name(one.node),
       onclick: () => view.set({ metadataOf: one.node, metadataFile: null, metadataAt: null, metadataOpen: null })
-    }, one.node.startsWith("broker-") ? badge(one.id, "in") : h("span", { class: "whole" }, String(one.id)))),
+    }, brokerOf(one.node) !== null ? badge(one.id, "in") : h("span", { class: "whole" }, String(one.id)))),
     cell(`${one.state === "leader" ? "★\u00a0" : ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
     number(one.epoch), number(one.leo), number(one.lag),
     cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one), "wraps"));
