@@ -61,7 +61,8 @@ def _offsets(p: dict[str, Any]) -> range:
 def _ended(event: Event) -> str | None:
     """How an event ends the delivery before it."""
     if event[3] == "share_settled":
-        return event[5].get("state")
+        state: str | None = event[5].get("state")
+        return state
     return "lock ran out" if event[3] == "share_locks_expired" else "another leader"
 
 
