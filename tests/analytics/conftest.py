@@ -35,7 +35,7 @@ def kafka_jars() -> str:
 @pytest.fixture(scope="session")
 def spark(kafka_jars):
     try:
-        started = session.start("brokerlab tests", "local[2]", settings={"spark.jars": kafka_jars} if kafka_jars else None)
+        started = session.start("brokerlab tests", "local[2]", memory="2g", settings={"spark.jars": kafka_jars} if kafka_jars else None)
     except AnalyticsError as error:
         missing(f"what Spark needs ({error})")
     yield started
