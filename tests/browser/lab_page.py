@@ -15,7 +15,7 @@ from tests.conftest import PATIENCE_S, StartedLab, start_lab
 
 NOTHING: tuple[list[str], int, list[str], list[str]] = ([], 0, [], [])
 QUIETLY = 30_000  # events that a page loads without being asked (static/time/past.js)
-FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 25.0, 100.0
+FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 25.0, 200.0
 
 # Twins: siblings of one key. A picture with twins is made anew with every patch, and loses its focus and its clicks.
 WATCH_FOR_TWINS = """{

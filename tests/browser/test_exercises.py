@@ -35,11 +35,11 @@ def test_an_exercise_is_failed_and_then_solved(visit: Open, language: str, dark:
     assert page.inner_text("#hints li") == exercise.hints[0].text[language]
     page.click("[data-add=kill]")
     page.click("#try")
-    page.wait_for_selector(".verdict.missed")
+    seen.see(".verdict.missed")
     assert "receipt.lost" in page.inner_text(".verdict li >> nth=0")
     page.select_option("[name='set.acks']", "1")
     page.click("#try")
-    page.wait_for_selector(".verdict.reached")
+    seen.see(".verdict.reached")
     told = page.inner_text(".verdict")
     assert f"{words['reached']}: {words['points_of'].format(n=8, most=10)}" in told and exercise.why[language].split()[0] in told
     assert re.fullmatch(r"/#run=[\w.-]+/\d+", page.get_attribute(".verdict a", "href"))  # the moment that decided
@@ -64,9 +64,9 @@ def test_a_teacher_writes_an_exercise_and_sees_at_once_what_is_wrong_with_it(vis
     page.fill("[name=text]", text)
     page.wait_for_selector("#state.good")
     page.click("[data-run=wrong]")
-    page.wait_for_selector(".verdict.missed")
+    seen.see(".verdict.missed")
     page.click("[data-run=solution]")
-    page.wait_for_selector(".verdict.reached")
+    seen.see(".verdict.reached")
     with page.expect_download() as saved:
         page.click("#save")
     assert saved.value.suggested_filename == "keep-what-was-promised.yaml"
