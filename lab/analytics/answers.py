@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from broker_core.kernel.names import CHECKER
 from lab.analytics.blocked import BLOCKED
 from lab.analytics.cut_off import cut_off
 from lab.analytics.history import History
@@ -215,7 +216,8 @@ def latency(tables: Tables, history: History) -> DataFrame:
     """Where the time of a request goes, by API: medians and 99th percentiles in milliseconds.
 
     way_there: from the client to the broker · queue, local, remote (purgatory), response: the stages of the
-    pipeline, told from record level `details` on · total: until the broker sends the answer.
+    pipeline, told from record level `details` on · total: until the broker sends the answer. The final read-back is the
+    judge's own work, and left out.
     """
     stages = ", ".join(
         f"percentile({name}_us, {share}) / 1e3 as {name}_p{suffix}"
@@ -226,7 +228,8 @@ def latency(tables: Tables, history: History) -> DataFrame:
                percentile(received_us - sent_us, 0.5) / 1e3 as way_there_p50, {stages},
                percentile(answered_us - coalesce(sent_us, received_us), 0.5) / 1e3 as total_p50,
                percentile(answered_us - coalesce(sent_us, received_us), 0.99) / 1e3 as total_p99
-        from {{requests}} where answered_us is not null group by run, api order by run, api""")
+        from {{requests}} where answered_us is not null and not client <=> '{CHECKER}'
+        group by run, api order by run, api""")
 
 
 def rebalance_cost(tables: Tables, history: History) -> DataFrame:

@@ -164,8 +164,8 @@ def transactions(home: Path) -> Path:
 
 
 def requests(home: Path) -> Path:
-    """A Produce that waits for followers, and a Fetch that waits in vain."""
-    produce, fetch = {"api": "Produce", "correlation": 5}, {"api": "Fetch", "correlation": 6}
+    """A Produce that waits for followers, a Fetch that waits in vain, and one of the final read-back, which is nobody's."""
+    produce, fetch, last = {"api": "Produce", "correlation": 5}, {"api": "Fetch", "correlation": 6}, {"api": "Fetch", "correlation": 7}
     stages = {"queue_us": 10, "local_us": 90, "remote_us": 400, "response_us": 5}
     return write(home, "requests", 1, [
         (0.0010, "p", "request_sent", {**produce, "to": "broker-1", "version": 9, "connection": "data"}),
@@ -177,6 +177,9 @@ def requests(home: Path) -> Path:
         (0.6005, "broker-1", "request_stages", {**fetch, **stages, "remote_us": 500000}, 6, 7),
         (0.6005, "broker-1", "response_sent", {**fetch, "to": "c", "error": "NONE"}, 6, 7),
         (0.6005, "broker-1", "purgatory_expired", {"operation": "Fetch", "keys": ["orders-0"], "waited_us": 500000}, 6, 7),
+        (0.7000, "checker", "request_sent", {**last, "to": "broker-1", "version": 12, "connection": "data"}),
+        (0.7100, "broker-1", "request_received", {**last, "source": "checker", "version": 12, "client_id": "checker"}, 10),
+        (0.7900, "broker-1", "response_sent", {**last, "to": "checker", "error": "NONE"}),
     ])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from broker_core.kernel.names import BROKER
+from broker_core.kernel.names import BROKER, CHECKER
 from lab.analytics.by_run.figures import joined, percentile, share
 from lab.analytics.by_run.recording import Event, Recording, grouped
 
@@ -110,8 +110,8 @@ class Messages:
                        *rest)
 
     def latency(self) -> Iterator[Row]:
-        """Where the time of a request goes, by API."""
-        answered = [one for one in self.requests if one.answered_us is not None]
+        """Where the time of a request goes, by API; not of those of the final read-back."""
+        answered = [one for one in self.requests if one.answered_us is not None and one.client != CHECKER]
         for api, some in sorted(grouped(answered, lambda one: one.api).items()):
             there = [one.received_us - one.sent_us for one in some if one.sent_us is not None]
             total = [one.answered_us - (one.received_us if one.sent_us is None else one.sent_us) for one in some]
