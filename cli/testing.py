@@ -1,8 +1,9 @@
 """`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process.
 
-Each call has a worker for each core (pytest-xdist), each with a data directory of its own (in memory, where there is
-room). The second call has a browser for each worker, and one worker more: a page waits for a third of its time, for a
-picture or for its lab. `tests/spreading.py` deals out the tests, what takes longest first.
+Each call has a worker for each core (pytest-xdist), and one more where there is memory for it: a test waits for Java or
+for a client, and a page for a third of its time, for a picture or for its lab. Each worker has a data directory of its
+own (in memory, where there is room) and, in the second call, a browser. `tests/spreading.py` deals out the tests, what
+takes longest first.
 Tests marked `slow` are left out of the everyday run and belong to `--all` and to CI. The end of the output says what
 took longest, and what was tried again because a program that is not ours had failed (`tests/outside.py`).
 `pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
@@ -29,6 +30,7 @@ NO_TESTS_COLLECTED = 5
 MEMORY = "/dev/shm"
 MEMORY_BYTES = 4 << 30  # free in memory, before the tests put their files there: some 3 GB
 PAGE_BYTES = 4 << 30  # of a worker with its browser and its labs: 2 GB, and as much again for what they write
+PROGRAM_BYTES = 6 << 30  # of a worker without: 1 GB, Spark with another Java or two beside it, and what they write
 WORKERS = 4
 PARTS = (
     ("Everything but the browser", "not browser", ("--ignore", "tests/browser", "tests")),
@@ -73,9 +75,10 @@ def test(arguments: argparse.Namespace) -> int:
 
 
 def _workers(pages: bool = False) -> int:
-    """As many as cores; before `pages` one more, where that many browsers have room."""
+    """As many as cores, and one more where that many have room: now and then each waits for a browser or for Java."""
     workers = max(1, min(os.cpu_count() or 1, WORKERS))
-    return workers + 1 if pages and workers > 1 and _room() >= (workers + 1) * PAGE_BYTES else workers
+    room = (workers + 1) * (PAGE_BYTES if pages else PROGRAM_BYTES)
+    return workers + 1 if workers > 1 and _room() >= room else workers
 
 
 def _memory(programs: bool = False) -> str | None:
