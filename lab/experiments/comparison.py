@@ -7,8 +7,9 @@ run 0001-1  ....................x y z ....
 ```
 An *outage* of a partition is the time in which records waited there and none was acknowledged: from the last
 acknowledgement, or from when the oldest of them was handed to its producer, to the next acknowledgement. A refusal
-does not end it. With acks=0 nothing is waited for, and there is none. What an attached client has waited for stays
-with the client: the brokers do not see records that it could not send, so its outages are not counted.
+does not end it. What a producer had sent when it crashed waits no longer once it is there again: nobody asks for
+those records any more. With acks=0 nothing is waited for, and there is none. What an attached client has waited for
+stays with the client: the brokers do not see records that it could not send, so its outages are not counted.
 """
 
 from __future__ import annotations
@@ -87,6 +88,12 @@ class _Waiting:
         begin = max(created, self.acked)
         self.since = begin if self.since is None else min(self.since, begin)
 
+    def forget(self, process: str, life: str) -> None:
+        """The process began another life: what it had sent in those before is nobody's."""
+        self.open = {key for key in self.open if key[0] != process or life_of(key[1]) == life}
+        if not self.open:
+            self.since = None
+
     def settled(self, key: tuple[str, str], now: int, acked: bool) -> None:
         """A batch has its answer."""
         self.open.discard(key)
@@ -95,10 +102,17 @@ class _Waiting:
             self.since = now if self.open else None
 
 
+def life_of(operation: str) -> str:
+    """Of which start of its process an operation is: "2-17" is the 17th of the second; "" where it does not say."""
+    life, found, _ = operation.partition("-")
+    return life if found else ""
+
+
 def longest_outage(operations: Iterable[dict[str, Any]]) -> Outage | None:
     """The longest of all partitions; None when no record ever waited."""
     partitions: dict[str, _Waiting] = {}
     longest: Outage | None = None
+    lives: dict[str, str] = {}
     now = 0
     for row in operations:
         now = row["t"]
@@ -106,6 +120,11 @@ def longest_outage(operations: Iterable[dict[str, Any]]) -> Outage | None:
             continue
         name, key = f"{row['topic']}-{row['partition']}", (row["process"], row["id"])
         waiting = partitions.setdefault(name, _Waiting())
+        life = life_of(row["id"])
+        if lives.setdefault(row["process"], life) != life and row["kind"] == "invoke":
+            lives[row["process"]] = life
+            for one in partitions.values():
+                one.forget(row["process"], life)
         if row["kind"] == "invoke":
             waiting.sent(key, row.get("created_us", now))
             continue

@@ -78,6 +78,16 @@ def test_an_outage_is_the_time_in_which_records_wait_and_none_is_acknowledged(
     assert longest_outage(rows) == expected
 
 
+def test_what_a_producer_had_sent_when_it_crashed_waits_no_longer_once_it_is_back() -> None:
+    rows = [send(5, "invoke", 1), send(7, "ok", 1), send(8, "invoke", 2), send(20, "invoke", 3), send(24, "ok", 3), send(90, "invoke", 4), send(93, "ok", 4)]
+    for row, name in zip(rows, ("1-1", "1-1", "1-2", "2-1", "2-1", "2-2", "2-2"), strict=True):
+        row["id"] = name
+    assert longest_outage(rows) == Outage("orders-0", 20, 24, True)
+    for row in rows:
+        row["id"] = row["id"].replace("2-", "1-1")
+    assert longest_outage(rows) == Outage("orders-0", 24, 93, True), "as long as it lives it asks again"
+
+
 def test_a_lesson_and_its_other_course_part_where_the_fork_begins() -> None:
     one, other = run_once("session-expiry"), run_once("session-expiry", "fork")
     assert one.passed and other.passed
