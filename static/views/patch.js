@@ -86,16 +86,21 @@ function make(description, svg) {
   return element;
 }
 
-/** What it is for, as far as one description can be told from another. */
-const purpose = (props) => Object.keys(props).filter((name) => name === "name" || name.startsWith("data-")).join();
+/** Whether both are for the same, as far as one description can be told from another. */
+function isForTheSame(before, after) {
+  if (before === after) return true;
+  if (before.name !== after.name) return false;
+  for (const name in after) if (!(name in before) && name.startsWith("data-")) return false;
+  for (const name in before) if (!(name in after) && name.startsWith("data-")) return false;
+  return true;
+}
 
 function fits(node, description) {
   if (typeof description !== "object") return node.nodeType === 3;
   const { described } = node;
   if (described?.tag !== description.tag || described.key !== description.key) return false;
   if (described === description || description.key !== undefined) return true;
-  if (described.place !== description.place) return false;
-  return !PRESSED.has(description.tag) || purpose(described.props) === purpose(description.props);
+  return described.place === description.place && (!PRESSED.has(description.tag) || isForTheSame(described.props, description.props));
 }
 
 /** Whether no element that is still to come, from `place` on, can be this child: text has nothing to lose. */
@@ -114,12 +119,16 @@ function update(node, description, svg) {
   setValue(node, before.props.value, description.props.value);
 }
 
+/** Those of a child and its next siblings that have a key. */
+function byKey(first) {
+  const found = new Map();
+  for (let node = first; node; node = node.nextSibling) if (node.described?.key !== undefined) found.set(node.described.key, node);
+  return found;
+}
+
 function patchChildren(parent, descriptions, svg, rolling = false) {
-  const keyed = new Map();
-  for (let node = parent.firstChild; node; node = node.nextSibling) {
-    if (node.described?.key !== undefined) keyed.set(node.described.key, node);
-  }
   let place = parent.firstChild;
+  let keyed = null; // made when somebody is not where he was
   let wanted = null;
   // Elements that go make way first: one that stays is not moved, and keeps its focus.
   const isGone = ({ described }) => {
@@ -134,13 +143,17 @@ function patchChildren(parent, descriptions, svg, rolling = false) {
     }
   };
   for (const description of descriptions) {
+    if (place && !fits(place, description) && typeof description === "object") {
+      keyed ??= byKey(place);
+      pass(null, description.place);
+    }
     let node = null;
-    if (description.place !== undefined && place && !fits(place, description)) pass(null, description.place);
-    if (description.key !== undefined) {
-      const known = keyed.get(description.key);
+    if (place && fits(place, description)) node = place;
+    else if (description.key !== undefined) {
+      const known = keyed?.get(description.key);
       if (known && fits(known, description)) node = known;
       else if (!known && rolling && place?.described?.tag === description.tag && isGone(place)) node = place;
-    } else if (place && fits(place, description)) node = place;
+    }
     if (!node) {
       parent.insertBefore(make(description, svg), place);
       continue;
