@@ -81,18 +81,28 @@ def told(tmp_path, *command, **environment):
     return done.stdout
 
 
+def one_core(home: Path) -> Path:
+    """A directory of settings with which a program takes one core of a cluster, and with it one executor's Java."""
+    (home / "conf").mkdir()
+    (home / "conf" / "spark-defaults.conf").write_text("spark.cores.max 1\n")
+    return home / "conf"
+
+
 BROKERLAB = (sys.executable, "-P", "-m", "cli")
 SWEEP = ("--grid", "acks=1,all", "--seeds", "1..3")
 
 
 def test_a_sweep_and_a_replay_work_on_a_cluster(cluster, scenario, short_runs, tmp_path):
+    """Both workers take part in the sweep; the replay is one task."""
     assert re.search(r"acks=all +3 +0 ", told(tmp_path, *BROKERLAB, "sweep", scenario, *SWEEP, "--master", cluster))
-    assert "producer-orders" in told(tmp_path, *BROKERLAB, "replay", str(short_runs / "acks-1"), "--query", "receipt", "--master", cluster)
+    assert "producer-orders" in told(tmp_path, *BROKERLAB, "replay", str(short_runs / "acks-1"), "--query", "receipt", "--master", cluster,
+                                     SPARK_CONF_DIR=str(one_core(tmp_path)))
 
 
 def test_spark_submit_takes_a_sweep_to_a_cluster(cluster, scenario, tmp_path):
     """The command of docs/tour/analytics.md; the driver has the checkout, the workers get its zip."""
-    submit = (f"{HOME}/bin/spark-submit", "--master", cluster, "--conf", "spark.ui.enabled=false", str(CHECKOUT / "cli" / "__main__.py"))
+    submit = (f"{HOME}/bin/spark-submit", "--master", cluster, "--conf", "spark.ui.enabled=false", "--conf", "spark.cores.max=1",
+              str(CHECKOUT / "cli" / "__main__.py"))
     found = told(tmp_path, *submit, "sweep", scenario, *SWEEP, JAVA_HOME=str(find_java().home), PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1",
                  SPARK_HOME=HOME, **QUICK)
     assert re.search(r"acks=all +3 +0 ", found), found
