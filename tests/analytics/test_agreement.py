@@ -20,7 +20,7 @@ from tests.analytics.scenarios import drawn
 from tests.lab.receipt_histories import HISTORIES
 from tests.shared_runs import run_once
 
-pytestmark = pytest.mark.timeout(900)  # Spark judges all lessons in one go: minutes on a machine that others use, too
+pytestmark = pytest.mark.timeout(1800)  # Spark judges all runs in one go: many minutes on a machine that others use, too
 SEEDS = 200
 TASKS = 8
 SHIPPED = grammar.names()
