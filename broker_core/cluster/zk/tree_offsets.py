@@ -71,15 +71,19 @@ class TreeOffsets:
         absent = []
         for (answer, op), result in zip(written, results, strict=True):
             if result.code is Code.NONODE:
-                absent.append(op)
+                absent.append((answer, op))
             elif not result.ok:
                 answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
-        parents = dict.fromkeys(parent for op in absent for parent in znodes.parents_of(op.path))
-        ops: list[p.Operation] = [*map(p.Create, parents), *(p.Create(op.path, op.data) for op in absent)]
-        self.zk.batch(ops, self._created, (response, done, context))
+        parents = dict.fromkeys(parent for _, op in absent for parent in znodes.parents_of(op.path))
+        ops: list[p.Operation] = [*map(p.Create, parents), *(p.Create(op.path, op.data) for _, op in absent)]
+        self.zk.batch(ops, self._created, ([answer for answer, _ in absent], response, done, context))
 
-    def _created(self, state: tuple[Any, Done, Any], results: list[p.Result]) -> None:
-        response, done, context = state
+    def _created(self, state: tuple[list[Any], Any, Done, Any], results: list[p.Result]) -> None:
+        """The last results are those of the znodes; parents may have been there."""
+        answers, response, done, context = state
+        for answer, result in zip(answers, results[len(results) - len(answers) :], strict=True):
+            if not result.ok:
+                answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
         done(context, response)
 
     # --- fetch --------------------------------------------------------------------------------------
