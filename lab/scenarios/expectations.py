@@ -7,7 +7,7 @@
 | `leader_of.orders-0`, `isr_of.orders-0`, `controller_epoch`, ... | the subjects of conditions, when the load ends |
 | `settled.isr_of.orders-0` | the same after everything has been healed |
 | `unavailability.orders-0` | longest time under load in which nothing was acknowledged there: `"<= 4s"` |
-| `events.leader_elected` | how many such events from the start of the clients until all is read back |
+| `events.leader_elected` | how many such events from the start of the clients until the final read-back begins |
 | `events.leader_elected[reason=unclean]` | those with these parameters; `node` is the node that tells |
 | `sum.request_stages.request_bytes[api=Fetch]` | a parameter of such events, added up |
 | `most.request_stages.queue_us[api=Produce]` | its largest value |
