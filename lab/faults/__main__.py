@@ -1,6 +1,6 @@
 """Swarm runs from the command line. One line a seed; exit code 1 if one failed.
 
-    python -m lab.faults 1..500 [DIR] [--kraft | --ensemble | --share | --transactions]
+    python -m lab.faults 1..500 [DIR] [--kraft | --ensemble | --share | --transactions] [--once] [--workers N]
                                              seeds, with ZooKeeper
                                              (one server of the tree, or 3 or 5), or in KRaft, there with
                                              workers of a share group, or with transactions
@@ -9,68 +9,60 @@
     python -m lab.faults mutants [NAME...]   our own code broken in one place, and how many seeds until it is noticed
                                              (not of a compiled core: BROKERLAB_COMPILED=0)
 
-Each run is executed again from its recording, and from snapshots at three moments of it. What failed stays in DIR
-(default: a new temporary directory).
+Each run is executed again from its recording, and from snapshots at three moments of it, but for `--once`: that asks
+for violations only, in a fifth of the time. What failed stays in DIR (default: a new temporary directory).
 """
 
 from __future__ import annotations
 
-import shutil
+import argparse
+import re
 import sys
 import tempfile
 from collections import Counter
+from functools import partial
 from pathlib import Path
-from random import Random
 
 import broker_core
-from broker_core.kernel.problems import told
-from lab.experiments.verify import verify
 from lab.faults import probes
 from lab.faults.mutant_list import MUTANTS
 from lab.faults.mutants import hunt
-from lab.faults.swarm import GENERATIONS, ZOOKEEPER, run_swarm
-from lab.snapshots.agreement import disagreements
-
-USAGE = (
-    "usage: python -m lab.faults FIRST[..LAST] [DIR] [--kraft | --ensemble | --share | --transactions]\n"
-    "       python -m lab.faults mutants [NAME...]"
-)
+from lab.faults.seeds import run, run_all
+from lab.faults.swarm import GENERATIONS, ZOOKEEPER
 
 
 def main(arguments: list[str]) -> int:
     """Run the seeds FIRST..LAST, or hunt mutants."""
     if arguments[:1] == ["mutants"]:
         return mutants(arguments[1:])
-    generation = next((one for one in GENERATIONS if f"--{one}" in arguments), ZOOKEEPER)
-    arguments = [one for one in arguments if one != f"--{generation}"]
-    if not arguments or len(arguments) > 2:
-        print(USAGE, file=sys.stderr)
-        return 2
-    first, _, last = arguments[0].partition("..")
-    home = Path(arguments[1]) if len(arguments) > 1 else Path(tempfile.mkdtemp(prefix="brokerlab-swarm-"))
-    seeds = range(int(first), int(last or first) + 1)
+    parser = argparse.ArgumentParser(prog="python -m lab.faults", epilog="Or: python -m lab.faults mutants [NAME...]")
+    parser.add_argument("seeds", type=seeds_of, metavar="FIRST[..LAST]", help="one seed, or all of them")
+    parser.add_argument("home", nargs="?", type=Path, metavar="DIR", help="where runs that failed stay")
+    kinds = parser.add_mutually_exclusive_group()
+    for one in GENERATIONS:
+        kinds.add_argument(f"--{one}", dest="generation", action="store_const", const=one)
+    parser.add_argument("--once", action="store_true", help="no run is executed again")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that share the seeds")
+    asked = parser.parse_args(arguments)
+    generation, home = asked.generation or ZOOKEEPER, asked.home or Path(tempfile.mkdtemp(prefix="brokerlab-swarm-"))
     counts: Counter[str] = Counter()
-    failed = sum(not run(seed, home / str(seed), counts, generation) for seed in seeds)
-    print("\n".join(probes.told(counts, len(seeds), generation)))
-    missed = probes.unreached(counts, len(seeds), generation)
+    failed = 0
+    for ran in run_all(asked.seeds, partial(run, home, generation, asked.once), asked.workers):
+        print(ran.line, flush=True)
+        counts += ran.reached
+        failed += not ran.well
+    print("\n".join(probes.told(counts, len(asked.seeds), generation)))
+    missed = probes.unreached(counts, len(asked.seeds), generation)
     print(f"{failed} failed" + (f", see {home}" if failed else "") + "".join(f"; never: {probe}" for probe in missed))
     return 1 if failed or missed else 0
 
 
-def run(seed: int, out: Path, counts: Counter[str], generation: str) -> bool:
-    """One seed; its directory is deleted when all was well."""
-    result = run_swarm(seed, out, generation=generation)
-    verdict = verify(out)
-    unmet = [told(one) for one in result.unmet]
-    if not verdict.same:
-        unmet.append(f"executed again: {verdict.reason}")
-    unmet += disagreements(out, Random(f"snapshots/{seed}"))
-    print(f"{seed}: {'FAILED ' + '; '.join(unmet) if unmet else 'ok'}  ({result.receipt.total.acked} acked,"
-          f" {result.virtual_s:.0f} s of the cluster's time in {result.wall_s:.1f} s)", flush=True)  # fmt: skip
-    counts += probes.reached(out)
-    if not unmet:
-        shutil.rmtree(out)
-    return not unmet
+def seeds_of(text: str) -> range:
+    """Raises what argparse tells the user of."""
+    found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text)
+    if found is None or int(found[2] or found[1]) < int(found[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a seed nor FIRST..LAST")
+    return range(int(found[1]), int(found[2] or found[1]) + 1)
 
 
 def mutants(names: list[str]) -> int:
