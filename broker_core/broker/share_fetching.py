@@ -27,6 +27,7 @@ from broker_core.records.header import Batch, iterate_batches
 from broker_core.sharing.batches import ARCHIVED
 from broker_core.sharing.partition import Acquired, InFlight, Wanted
 from broker_core.sharing.records import ShareKey
+from broker_core.sharing.sessions import INITIAL
 from broker_core.replication.errors import error_code
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -34,7 +35,7 @@ from broker_core.wire.errors import ErrorCode
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
-Refusal = tuple[ErrorCode, str]
+Refusal = tuple[ErrorCode, str | None]
 
 
 class Found(NamedTuple):
@@ -90,15 +91,23 @@ class ShareFetching:
         self.broker.replicas.fetch_purgatory.watch(operation, watched, max(request.max_wait, 1))
 
     def look(self, operation: DelayedShareFetch) -> bool:
-        """Whether the fetch has something to say."""
-        size = 0
+        """Whether the fetch has something to say; who wants no bytes has it once a share-partition is there."""
+        size, there = 0, False
         for key in operation.keys_asked:
             found = self.partitions.find(key)
             if isinstance(found, tuple) or found.refusal is not None:
                 return True
-            if found.share is not None:
+            if self._may_acquire(found):
+                there = True
                 size += self._available(found, operation.request)
-        return not operation.keys_asked or size >= self._least(operation.request)
+        return not operation.keys_asked or (there and size >= self._least(operation.request))
+
+    def _may_acquire(self, entry: Shared) -> bool:
+        """Whether its state is loaded and has room for more records, those aside that the log has lost by now."""
+        if entry.share is None:
+            return False
+        entry.share.log_starts_at(entry.partition.log.log_start_offset)
+        return entry.share.may_acquire(self.partitions.limits(entry.key.group_id))
 
     def _most(self, request: Any) -> int:
         """Bytes of an answer."""
@@ -106,11 +115,11 @@ class ShareFetching:
 
     def _least(self, request: Any) -> int:
         """Nobody waits for more than would be sent."""
-        return max(min(int(request.min_bytes), self._most(request)), 1)
+        return min(int(request.min_bytes), self._most(request))
 
     def _available(self, entry: Shared, request: Any) -> int:
         """Bytes that could be read now."""
-        least = self._least(request)
+        least = max(self._least(request), 1)
         try:
             read = self._read(entry, least)
         except (LogError, StorageError):
@@ -121,9 +130,7 @@ class ShareFetching:
         """Batches from the first offset that may be acquired; None when there is nothing for anybody."""
         share, log = entry.share, entry.partition.log
         group_id = entry.key.group_id
-        assert share is not None
-        share.log_starts_at(log.log_start_offset)
-        if not share.may_acquire(self.partitions.limits(group_id)):
+        if share is None or not self._may_acquire(entry):
             return None
         committed = self.partitions.isolation(group_id) == READ_COMMITTED
         end = log.last_stable_offset if committed else log.high_watermark
@@ -149,11 +156,15 @@ class ShareFetching:
                 parts[key] = _failed(key, found)
             elif found.refusal is not None:
                 parts[key] = _failed(key, found.refusal)
-            elif found.share is not None and left > 0:
-                share_of_room = max(room // (len(operation.keys_asked) - number), 1)
-                part, count, size = self._take_from(found, operation, share_of_room, left)
-                left -= count
-                room -= size
+            elif found.share is not None:
+                part = None
+                if left > 0:
+                    share_of_room = max(room // (len(operation.keys_asked) - number), 1)
+                    part, count, size = self._take_from(found, operation, share_of_room, left)
+                    left -= count
+                    room -= size
+                if part is None and request.share_session_epoch == INITIAL and self._may_acquire(found):
+                    part = _nothing(key)
                 if part is not None:
                     parts[key] = part
         return parts
@@ -245,6 +256,12 @@ def _aborted(read: Found) -> list[tuple[int, int]]:
         if header.is_control and end_transaction_marker(decode_records(batch)[0]).kind == ABORT:
             open_ids.discard(header.producer_id)
     return found
+
+
+def _nothing(key: ShareKey) -> Any:
+    """Of a share-partition that has nothing to give: told in a session's first answer, left out of later ones."""
+    kind = m.ShareFetchResponse
+    return kind.PartitionData(partition_index=key.partition, records=b"", current_leader=kind.LeaderIdAndEpoch())
 
 
 def _failed(key: ShareKey, refusal: Refusal) -> Any:

@@ -42,7 +42,7 @@ from broker_core.wire.errors import NONE, ErrorCode
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
-Refusal = tuple[ErrorCode, str]
+Refusal = tuple[ErrorCode, str | None]
 Told = Callable[[ErrorCode, str | None], None]
 CONSUMER = -1
 MOST_IN_FLIGHT = 1 << 18
@@ -114,17 +114,25 @@ class SharePartitions:
         partition = self.broker.replicas.partition(topic, key.partition)
         if partition is None:
             error = self.broker.replicas.missing(topic, key.partition)
-            return error, error.message
+            return error, None if error is ErrorCode.NOT_LEADER_OR_FOLLOWER else error.message
         found = self.entries.get(key)
         if found is not None and found.led:
             return found
         if found is not None:
             self._give_up(found)
         if not partition.is_leader:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_LEADER_OR_FOLLOWER.message
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER, None
         made = self.entries[key] = Shared(key, topic, partition)
         self._load(made)
         return made
+
+    def _absent(self, key: ShareKey) -> Refusal:
+        """Why nothing of it can be acknowledged here. Source: SharePartitionManager.acknowledge."""
+        topic, unknown = self.broker.cache.topic_names.get(key.topic_id), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if topic is None:
+            return ErrorCode.UNKNOWN_TOPIC_ID, None
+        known = self.broker.cache.contains(topic, key.partition)
+        return unknown, unknown.message if known else None
 
     def _load(self, entry: Shared) -> None:
         api, key = READ(), entry.key
@@ -180,18 +188,12 @@ class SharePartitions:
     # --- changes --------------------------------------------------------------------------------
 
     def acknowledge(self, key: ShareKey, member: str, said: Sequence[Acknowledged], told: Told) -> None:
-        """Later, once: `told(error, message)`."""
+        """Later, once: `told(error, message)`. What this broker does not have is not there, whoever leads it."""
         entry = self.entries.get(key)
-        if entry is None or entry.share is None:
-            found = self.find(key)
-            if isinstance(found, tuple):
-                told(found[0], None)
-            else:
-                told(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
-            return
-        if not entry.led:
+        if entry is not None and not entry.led:
             self._give_up(entry)
-            told(ErrorCode.NOT_LEADER_OR_FOLLOWER, None)
+        if entry is None or entry.share is None:
+            told(*self._absent(key))
             return
         limits = self.limits(key.group_id)
         try:

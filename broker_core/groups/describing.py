@@ -2,7 +2,7 @@
 
 | the group                      | answer                                            |
 |--------------------------------|---------------------------------------------------|
-| is not of this coordinator     | the coordinator's error                           |
+| is not of this coordinator     | the coordinator's error; of a share group in words, too |
 | is of another kind             | GROUP_ID_NOT_FOUND "Group g is not a share group." |
 | does not exist                 | GROUP_ID_NOT_FOUND "Group g not found."           |
 
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from broker_core.groups.assigned import AssignedGroup
 from broker_core.groups.consumer.member import Partition, named
-from broker_core.groups.registry import GroupRegistry
+from broker_core.groups.registry import SHARE, GroupRegistry
 from broker_core.wire.errors import ErrorCode
 
 Group = TypeVar("Group", bound=AssignedGroup[Any])
@@ -34,7 +34,8 @@ def described(
     for group_id in asked.group_ids:
         error, group = registry.status(group_id), groups.get(group_id)
         if error is not ErrorCode.NONE:
-            found.append(form(group_id=group_id, error_code=error))
+            explained = kind == SHARE and error is not ErrorCode.INVALID_GROUP_ID
+            found.append(form(group_id=group_id, error_code=error, error_message=error.message if explained else None))
         elif group is None:
             words = registry.absent(group_id, kind)
             found.append(form(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=words))

@@ -195,7 +195,8 @@ class OffsetHandler:
             return m.OffsetFetchResponse(groups=groups)
         wanted = _wanted(request.topics)
         error, found = self.fetch_group(request.group_id, wanted, stable)
-        if error is not ErrorCode.NONE and client.api_version < GROUP_ERROR_VERSION:
+        in_partitions = client.api_version < GROUP_ERROR_VERSION and self.registry.rewritten  # 3.9 says nothing
+        if error is not ErrorCode.NONE and in_partitions:
             found = [Fetched(key, NOTHING, error) for key in wanted or []]
         kind = m.OffsetFetchResponse.OffsetFetchResponseTopic
         topics = _topics(kind, _partition, found, self._named(request.topics, error))

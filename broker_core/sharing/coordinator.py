@@ -162,7 +162,8 @@ class ShareCoordinator:
         self._each(request, m.DeleteShareGroupStateResponse, "delete", self.decisions.delete, done, context)
 
     def summarize(self, request: m.ReadShareGroupStateSummaryRequest, done: Done, context: Any) -> None:
-        self._each(request, m.ReadShareGroupStateSummaryResponse, "read", self.decisions.summarize, done, context)
+        kind = m.ReadShareGroupStateSummaryResponse
+        self._each(request, kind, "summarize", self.decisions.summarize, done, context)
 
     def _each(self, request: Any, kind: Any, what: str, decide: Decide, done: Done, context: Any) -> None:
         """Decides about each share-partition; who names no group, or nothing of it, is answered with nothing."""
@@ -192,7 +193,7 @@ class ShareCoordinator:
         error = self.runtime.status(key.name)
         try:
             if error is not ErrorCode.NONE:
-                raise ShareStateRefused(error, f"Unable to {what} share group state: {error.message}")
+                raise ShareStateRefused(error, _unable(what, error))
             states = self.partitions[self.runtime.partition_for(key.name)]
             decision = decide(states, key, said, self.node.wall_ms())
         except ShareStateRefused as refusal:
@@ -214,7 +215,7 @@ class ShareCoordinator:
         if code != ErrorCode.NONE:
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE if in_the_log else NOT_WRITTEN.get(code, ErrorCode(code))
             outcome.part.error_code = error
-            outcome.part.error_message = f"Unable to {outcome.what} share group state: {error.message}"
+            outcome.part.error_message = _unable(outcome.what, error)
         outcome.gathering.came()
 
     # --- what happens by itself -----------------------------------------------------------------
@@ -278,3 +279,9 @@ NOT_WRITTEN: dict[int, ErrorCode] = {
     ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
 }
 """What a write that failed means to who asked."""
+
+
+def _unable(what: str, error: ErrorCode) -> str:
+    """Kafka's words for what could not be done. Source: ShareCoordinatorService.handleOperationException."""
+    done = "read share group state summary" if what == "summarize" else f"{what} share group state"
+    return f"Unable to {done}: {error.message}"

@@ -259,6 +259,8 @@ def share_fetches(k: Script) -> None:
     fetch("a long member", 0, {0: []}, member="x" * 37)
     fetch("acknowledges at once", 0, {0: [(0, 0, [1])]})
     acknowledge("acknowledges without a session", 1, {0: [(0, 0, [1])]})
+    k.until(ApiKey.SHARE_FETCH, 2, kind(group_id="workers", member_id="first", share_session_epoch=0, max_wait=500, min_bytes=0, max_bytes=1 << 20,
+        max_records=1, batch_size=1, topics=[kind.FetchTopic(topic_id=topic_id, partitions=parts({1: []}))]), lambda answer: answer.responses)  # fmt: skip
     k.until(ApiKey.SHARE_FETCH, 2, kind(group_id="workers", member_id="first", share_session_epoch=0, max_wait=500, min_bytes=1, max_bytes=1 << 20,
         max_records=1, batch_size=1, topics=[kind.FetchTopic(topic_id=topic_id, partitions=parts({0: []}))]),
         lambda answer: answer.responses and answer.responses[0].partitions[0].acquired_records)  # fmt: skip
