@@ -129,6 +129,8 @@ class LiveLab(Sleeping, LiveFront):
         return True
 
     def _prepare(self) -> None:
+        if self.spec.cluster.neighbours:
+            raise LabError(problem("neighbours_simulated"))
         try:
             self.data.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.data / "lock", "w")

@@ -60,7 +60,7 @@ def sent(node: Node, batch: Batch, acks: int) -> None:
     """The first request with this batch leaves."""
     row = _row(node, "invoke", batch, acks)
     row["created_us"] = batch.created_us
-    node.world.operations.record(row)
+    node.operations.record(row)
 
 
 def settled(
@@ -72,7 +72,7 @@ def settled(
         row["offset"], row["broker"] = offset, broker
     else:
         row["error"] = error
-    node.world.operations.record(row)
+    node.operations.record(row)
 
 
 def _row(node: Node, kind: str, batch: Batch, acks: int) -> dict[str, Any]:

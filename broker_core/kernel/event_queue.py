@@ -179,7 +179,7 @@ class EventQueue:
             at = at.tb_next
         place = "" if at is None else f"{at.tb_frame.f_globals['__name__']}.{at.tb_frame.f_code.co_name}"
         node = call.node if isinstance(call, Timer) else call[0]
-        emit = self.emit if node is None else node.emit
+        emit = self.emit if node is None or node.cluster else node.emit  # never hidden in a neighbour's journal
         emit(events.CALL_FAILED, place=place, error=f"{type(error).__name__}: {error}")
 
     def _execute(self, call: Timer | Call) -> bool:

@@ -78,6 +78,12 @@ CONNECTION_LOST = _event(MESSAGE, "connection_lost", "connection {source} - {des
 COMMAND = _event(TRANSITION, "command", "command: {command}", command="the command object as it was given")
 COMMAND_REFUSED = _event(TRANSITION, "command_refused", "command refused: {problem}",
     command="the command object", problem="what was wrong: a code of `kernel.problems` with its parameters")
+NEIGHBOUR_CHANGED = _event(TRANSITION, "neighbour_changed",
+    "neighbour {neighbour}: brokers {registered} registered, controller {controller}, {led} of {partitions} partitions led",
+    neighbour="name of another cluster on the same ensemble", chroot="where in the tree it lives",
+    brokers="how many it has", registered="ids of those that the tree knows", running="ids of those that run",
+    controller="broker id, null: none is known", elects="whether its controller could write down a decision now",
+    partitions="how many its topics have", led="how many of them have a leader that runs")
 DISK_FAULT = _event(TRANSITION, "disk_fault", "disk fault on {path}: {error}",
     path="file or directory", error="what the storage answered", operation="append | read | flush | ...")
 DISKS_CHANGED = _event(TRANSITION, "disks_changed", "disks: {faults}",

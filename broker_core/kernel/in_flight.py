@@ -20,7 +20,7 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
-from broker_core.kernel.node import RUNNING, Call, Timer
+from broker_core.kernel.node import RUNNING, STOPPED, Call, Timer
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 
@@ -60,17 +60,18 @@ def _message(at_us: int, call: Timer | Call) -> UnderWay | None:
         node, incarnation, cause, method, args = call
     if node is None or method is None or incarnation != node.incarnation or node.machine is None:
         return None
-    if method == node.machine.receive:
-        return UnderWay(args[0], node.name, args[1], at_us, cause, call)
-    if method == node.machine.peer_down:
-        return UnderWay(args[0], node.name, None, at_us, cause, call)
-    return None
+    if method not in (node.machine.receive, node.machine.peer_down):
+        return None
+    sender = node.world.meant_by(node, args[0])
+    source = args[0] if sender is None else sender.name
+    return UnderWay(source, node.name, args[1] if method == node.machine.receive else None, at_us, cause, call)
 
 
 def deliver_next(world: World, source: str, dest: str) -> UnderWay:
     """The first message from `source` to `dest` arrives now, before everything else. Raises CommandError."""
     first = _first(world, source, dest)
-    state = world.nodes[dest].state
+    node = world.find(dest)
+    state = STOPPED if node is None else node.state
     if state != RUNNING:
         raise CommandError(problem("in_state", node=dest, state=state), "between")
     world._execute(_taken(world, first.call))
@@ -84,7 +85,9 @@ def drop_next(world: World, source: str, dest: str) -> UnderWay:
         raise CommandError(problem("end_not_lost"), "between")
     _taken(world, first.call)
     kind = type(first.message).__name__
-    world.nodes[source].emit(events.MESSAGE_DROPPED, dest=dest, kind=kind, reason="chosen")
+    sender = world.find(source)
+    if sender is not None:
+        sender.emit(events.MESSAGE_DROPPED, dest=dest, kind=kind, reason="chosen")
     return first
 
 

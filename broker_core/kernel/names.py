@@ -8,8 +8,15 @@
 | machine-1 | a machine that wants the id of a broker that there is; once it has the id it is that broker |
 | operator | whoever sits at the screen |
 | checker | the consumer that reads a scenario's run back at its end, aborted transactions among it |
+| payments/broker-1 | broker 1 of the neighbour `payments`, another cluster on the same ensemble |
 
-Every other name is a client's.
+Every other name is a client's. Within a cluster its processes call each other by the names without the cluster, so that
+the code of a broker never knows in which one it runs:
+
+| who | calls payments/broker-1 | calls zookeeper-1 |
+|---|---|---|
+| payments/broker-2 | broker-1 | zookeeper-1 |
+| zookeeper-1 | payments/broker-1 | |
 """
 
 from __future__ import annotations
@@ -17,6 +24,22 @@ from __future__ import annotations
 OPERATOR = "operator"
 CHECKER = "checker"
 BROKER, _CONTROLLER, _ZOOKEEPER, _MACHINE = "broker-", "controller-", "zookeeper-", "machine-"
+
+
+def in_cluster(cluster: str, name: str) -> str:
+    """The whole name of a process of a cluster; "" is the world's own."""
+    return f"{cluster}/{name}" if cluster else name
+
+
+def cluster_of(node: str) -> str:
+    """The neighbour whose process this is, "" of the world's own cluster."""
+    return node.rpartition("/")[0]
+
+
+def called_by(viewer: str, node: str) -> str:
+    """What `viewer` calls this process."""
+    cluster = cluster_of(viewer)
+    return node.removeprefix(f"{cluster}/") if cluster else node
 
 
 def broker_node(broker: int) -> str:

@@ -27,6 +27,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from broker_core.kernel import events
+from broker_core.kernel.names import called_by
 
 if TYPE_CHECKING:
     from broker_core.kernel.node import Node
@@ -178,6 +179,11 @@ class Network:
         found = {b if a == node else a: None for a, b in self.links if node in (a, b)}
         return list(found)
 
+    def _node(self, name: str) -> Node:
+        found = self.world.find(name)
+        assert found is not None, name
+        return found
+
     # -- faults -----------------------------------------------------------------------------
     def change(self, source: str, dest: str, **values: float) -> None:
         """Change one direction; without values it is healthy again. A healed gap breaks the connection."""
@@ -188,7 +194,7 @@ class Network:
         else:
             link.reset()
         shown = {name: getattr(link, name) for name in SETTINGS}
-        self.world.nodes[source].emit(events.LINK_CHANGED, source=source, dest=dest, **shown)
+        self._node(source).emit(events.LINK_CHANGED, source=source, dest=dest, **shown)
         if link.bandwidth != bandwidth:
             self._pace(link)
         if link.direct and link.last_delivery_us > self.world.now_us:
@@ -199,14 +205,15 @@ class Network:
 
     def _pace(self, link: Link) -> None:
         """What waits for its turn goes on as fast as the link is now, in its order."""
-        world, node = self.world, self.world.nodes[link.dest]
+        world, node = self.world, self._node(link.dest)
         machine = node.machine
         link.last_delivery_us = world.now_us
         if machine is None:
             return
+        source = called_by(link.dest, link.source)
         for timer in world.waiting_for(node):
             method, args, cause = timer.method, timer.args, timer.cause
-            if method is None or method not in (machine.receive, machine.peer_down) or args[0] != link.source:
+            if method is None or method not in (machine.receive, machine.peer_down) or args[0] != source:
                 continue
             timer.cancel()
             size = args[1].wire_size() if len(args) > 1 and hasattr(args[1], "wire_size") else 0
@@ -225,7 +232,7 @@ class Network:
             return
         there.close_gap()
         back.close_gap()
-        self.world.nodes[source].emit(events.CONNECTION_LOST, source=source, dest=dest)
+        self._node(source).emit(events.CONNECTION_LOST, source=source, dest=dest)
         self.tell_closed(source, dest)
         self.tell_closed(dest, source)
 
@@ -241,18 +248,19 @@ class Network:
         if node.machine is None:
             self.refuse(node.name, source.name)
             return
+        known_as = called_by(node.name, source.name)
         held_us = link.held_us(message) if link.hold else 0
         if held_us:
             kind = type(message).__name__
             source.emit(events.MESSAGE_HELD, dest=node.name, kind=kind, delay_ms=held_us // 1000)
-            world.schedule(link.delay_us + held_us, node, node.machine.receive, (source.name, message))
+            world.schedule(link.delay_us + held_us, node, node.machine.receive, (known_as, message))
             return
         if link.bandwidth and not size and hasattr(message, "wire_size"):
             size = message.wire_size()
         copies = 2 if link.duplicate and rng.random() < link.duplicate else 1
         for _ in range(copies):
             at = link.delivery_us(world.now_us, size, rng)
-            world.schedule(at - world.now_us, node, node.machine.receive, (source.name, message))
+            world.schedule(at - world.now_us, node, node.machine.receive, (known_as, message))
 
     # -- ends of connections ----------------------------------------------------------------
     def refuse(self, dest: str, source: str) -> None:
@@ -267,7 +275,7 @@ class Network:
 
     def tell_closed(self, gone: str, peer: str) -> None:
         """`peer` sees its connection to `gone` close, behind all that was sent; a cut link keeps it from knowing."""
-        node = self.world.nodes.get(peer)
+        node = self.world.find(peer)
         if node is None or node.machine is None:
             return
         link = self.link(gone, peer)
@@ -276,4 +284,4 @@ class Network:
             return
         now_us = self.world.now_us
         at = max(now_us + link.delay_us, link.last_delivery_us)
-        self.world.schedule(at - now_us, node, node.machine.peer_down, (gone,))
+        self.world.schedule(at - now_us, node, node.machine.peer_down, (called_by(peer, gone),))

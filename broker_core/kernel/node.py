@@ -17,6 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core.kernel.events import DETAIL, MESSAGE, EventCode
+from broker_core.kernel.names import called_by, cluster_of, in_cluster
 from broker_core.kernel.storage import Buffer, FileSlice, Storage
 from broker_core.kernel.transitions import Transitions
 
@@ -98,6 +99,7 @@ class Node:
     """One process: its name, its disks, its machine, and how it may act on the world.
 
     `messages`, `details`: whether events of these levels are recorded, asked before parameters are made.
+    `cluster`: the neighbour whose process it is, "" of the world's own cluster; a neighbour has a journal of its own.
     `live`: the incarnation while it runs, else 0: whether a call may run is one comparison.
     `unsettled`: an operation that has begun and whose end nobody will tell if the process dies now.
     """
@@ -108,9 +110,11 @@ class Node:
         self.storage = storage
         self.factory = factory
         self.machine: Machine | None = None
-        self.messages = world.journal.level >= MESSAGE
-        self.details = world.journal.level >= DETAIL
-        self.journal = world.journal
+        self.cluster = cluster_of(name)
+        self.journal = world.journal_of(self.cluster)
+        self.operations = world.operations_of(self.cluster)
+        self.messages = self.journal.level >= MESSAGE
+        self.details = self.journal.level >= DETAIL
         self.incarnation = 0
         self.live = 0
         self.state = STOPPED
@@ -119,7 +123,7 @@ class Node:
         self.held: list[Timer | Call] = []
         self.unsettled: tuple[str, dict[str, Any]] | None = None
         self.heirloom: Any = None
-        self._routes: dict[str, tuple[Node, Link]] = {}
+        self._routes: dict[str, tuple[Node, Link, str]] = {}
         self._random: dict[str, Random] = {}
 
     @property
@@ -157,16 +161,18 @@ class Node:
         world = self.world
         route = self._routes.get(dest)
         if route is None:
-            if dest not in world.nodes:  # a broker of an earlier life, still named by what is stored
-                world.network.refuse(dest, self.name)
+            found = world.meant_by(self, dest)
+            if found is None:  # a broker of an earlier life, still named by what is stored
+                world.network.refuse(in_cluster(self.cluster, dest), self.name)
                 return
-            route = self._routes[dest] = world.nodes[dest], world.network.link(self.name, dest)
-        node, link = route
+            route = found, world.network.link(self.name, found.name), called_by(found.name, self.name)
+            self._routes[dest] = route
+        node, link, own = route
         machine = node.machine
         if link.direct and machine is not None:
-            world.due.append((node, node.incarnation, world.seq, machine.receive, (self.name, message)))
+            world.due.append((node, node.incarnation, world.seq, machine.receive, (own, message)))
         else:
-            world.send(self, dest, message, size)
+            world.send(self, node.name, message, size)
 
     def write(self, connection: int, buffers: Sequence[Buffer | FileSlice]) -> None:
         """Write to an outside client's connection."""
@@ -204,7 +210,7 @@ class Node:
     def operation(self, kind: str, op: str, **fields: Any) -> None:
         """Add to the history that checkers judge: kind is invoke | ok | fail | info."""
         world = self.world
-        world.operations.record(
+        self.operations.record(
             {"t": world.now_us, "seq": world.seq, "process": self.name, "kind": kind, "op": op, **fields}
         )
 

@@ -14,9 +14,10 @@ from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError, KernelError
 from broker_core.kernel.event_queue import EventQueue
 from broker_core.kernel.inputs import Command, ConnectionClosed, ConnectionOpened, FrameReceived, Input
-from broker_core.kernel.journal import OperationLog, held_by, hold
+from broker_core.kernel.journal import Journal, OperationLog, held_by, hold
+from broker_core.kernel.neighbour import Neighbour
 from broker_core.kernel.network import Network
-from broker_core.kernel.names import place_of
+from broker_core.kernel.names import called_by, cluster_of, in_cluster, place_of
 from broker_core.kernel.node import PAUSED, RUNNING, STATES, STOPPED, Machine, Node
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer, FileSlice, Storage
@@ -47,7 +48,11 @@ class Operator(Protocol):
 
 
 class World(EventQueue):
-    """Everything that exists in one run."""
+    """Everything that exists in one run.
+
+    `nodes` are the processes of its own cluster, of those who keep its decisions, and of its clients. `neighbours` are
+    further clusters, whose processes have the same clock and network (`kernel.neighbour`); `find` knows them all.
+    """
 
     def __init__(
         self, seed: int, epoch_ms: int = 0, record_level: str = "messages", link_delay_us: int = 0
@@ -56,6 +61,7 @@ class World(EventQueue):
         self.seed = seed
         self.epoch_ms = epoch_ms
         self.nodes: dict[str, Node] = {}
+        self.neighbours: dict[str, Neighbour] = {}
         self.network = Network(self, link_delay_us)
         self.operations = OperationLog()
         self.operator: Operator | None = None
@@ -76,14 +82,48 @@ class World(EventQueue):
     # -- nodes ------------------------------------------------------------------------------
     def add_node(self, name: str, storage: Storage, factory: Callable[[Node], Machine]) -> Node:
         """A process that does not run yet."""
-        if name in self.nodes:
+        if self.find(name) is not None:
             raise KernelError(problem("node_twice", node=name))
-        node = self.nodes[name] = Node(self, name, storage, factory)
+        cluster = cluster_of(name)
+        home = self.neighbours[cluster].nodes if cluster else self.nodes
+        node = home[name] = Node(self, name, storage, factory)
         return node
+
+    def add_neighbour(self, name: str) -> Neighbour:
+        """A further cluster, without a process yet."""
+        found = self.neighbours[name] = Neighbour(name)
+        return found
+
+    def find(self, name: str) -> Node | None:
+        """The process of this whole name, of whichever cluster."""
+        found = self.nodes.get(name)
+        if found is None and self.neighbours:
+            neighbour = self.neighbours.get(cluster_of(name))
+            return None if neighbour is None else neighbour.nodes.get(name)
+        return found
+
+    def meant_by(self, node: Node, name: str) -> Node | None:
+        """Whom a process means by a name: one of its own cluster, or one that all clusters share."""
+        own = self.find(in_cluster(node.cluster, name)) if node.cluster else None
+        return own or self.find(name)
+
+    def everybody(self) -> list[Node]:
+        """All processes, those of the neighbours behind the others."""
+        return [*self.nodes.values(), *(node for one in self.neighbours.values() for node in one.nodes.values())]
+
+    def journal_of(self, cluster: str) -> Journal:
+        """Where a cluster's processes tell what they do."""
+        return self.neighbours[cluster].journal if cluster else self.journal
+
+    def operations_of(self, cluster: str) -> OperationLog:
+        """The history of what a cluster's clients have done."""
+        return self.neighbours[cluster].operations if cluster else self.operations
 
     def start_node(self, name: str) -> None:
         """Start a process: a new machine with empty memory on the storage that is there."""
-        node = self.nodes[name]
+        node = self.find(name)
+        if node is None:
+            raise CommandError(problem("no_node_named", node=name), "node")
         if node.state != STOPPED:
             raise CommandError(problem("already", node=name, state=node.state))
         node.incarnation += 1
@@ -140,7 +180,7 @@ class World(EventQueue):
             node.soon(node.machine.shut_down)
 
     def _alive(self, name: str) -> Node:
-        node = self.nodes.get(name)
+        node = self.find(name)
         if node is None:
             raise CommandError(problem("no_node_named", node=name), "node")
         if node.state == STOPPED:
@@ -159,7 +199,7 @@ class World(EventQueue):
         node.leave_unsettled()
         for connection in [number for number, owner in self.connections.items() if owner == node.name]:
             self.close_connection(connection, "process ended")
-        if self.output is not None:
+        if self.output is not None and not node.cluster:
             self.output.stop_listening(node.name)
         if node.name not in self.network.silent:
             self.network.tell_peers(node.name)
@@ -180,16 +220,17 @@ class World(EventQueue):
     def send(self, source: Node, dest: str, message: Any, size: int) -> None:
         """Carry a message; a stopped process refuses, a silent one never answers."""
         link = self.network.links.get((source.name, dest)) or self.network.link(source.name, dest)
-        node = self.nodes[dest]
+        node = self.nodes.get(dest) or self.find(dest)
+        assert node is not None
         if link.faulty:
             self.network.send(source, link, node, message, size)
         elif node.machine is None:
             self.network.refuse(dest, source.name)
         elif not link.direct:
             at = link.delivery_us(self.now_us, size, self.network.random)
-            self.schedule(at - self.now_us, node, node.machine.receive, (source.name, message))
+            self.schedule(at - self.now_us, node, node.machine.receive, (called_by(dest, source.name), message))
         else:
-            self.schedule(0, node, node.machine.receive, (source.name, message))
+            self.schedule(0, node, node.machine.receive, (called_by(dest, source.name), message))
 
     def change_link(self, source: str, dest: str, **values: float) -> None:
         """Change one direction of a link (see `network.Link`); without values it is healthy again."""
@@ -201,9 +242,9 @@ class World(EventQueue):
             self.output.write(connection, buffers)
 
     def listen(self, node: Node, host: str, port: int, listener: str = "") -> None:
-        """From now on outside clients may connect to this node."""
+        """From now on outside clients may connect to this node; those of neighbours are all in the world."""
         node.emit(events.LISTENING, host=host, port=port)
-        if self.output is not None:
+        if self.output is not None and not node.cluster:
             self.output.listen(place_of(node.name, listener), port)
 
     def hold_connection(self, connection: int, hold: bool) -> None:

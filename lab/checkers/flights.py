@@ -14,6 +14,7 @@ from typing import Any
 
 from broker_core.kernel.errors import CommandError, Refusal
 from broker_core.kernel.in_flight import UnderWay, under_way
+from broker_core.kernel.names import cluster_of
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import read_all
 from broker_core.kernel.world import World
@@ -50,8 +51,9 @@ class NoMessage(Refusal):
 
 # -- now ------------------------------------------------------------------------------------
 def flights(world: World) -> list[dict[str, Any]]:
-    """Requests, answers and ends of connections under way, the first to arrive first."""
-    found = [one for one in under_way(world) if one.source != one.dest][:SHOWN]
+    """Requests, answers and ends of connections under way, the first to arrive first; none of neighbours."""
+    between = [one for one in under_way(world) if one.source != one.dest]
+    found = [one for one in between if not cluster_of(one.source) and not cluster_of(one.dest)][:SHOWN]
     versions = _versions(world) if any(isinstance(one.message, Response) for one in found) else {}
     return [_flight(one, versions) for one in found]
 

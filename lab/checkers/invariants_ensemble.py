@@ -21,6 +21,7 @@ from broker_core.zookeeper.ensemble import EnsembleServer
 from broker_core.zookeeper.serving import TreeServer
 from broker_core.zookeeper.tree import Txn
 from lab.checkers.invariants_base import Invariant, Violation
+from lab.clusters.charge import charge_of
 
 REMEMBERED = 5000
 """Transactions, and epochs, that are remembered."""
@@ -124,11 +125,14 @@ class EphemeralsHaveSessions(Invariant):
 
     def check(self, world: World) -> list[Violation]:
         found: list[Violation] = []
+        charge = charge_of(world)
+        cluster = None if charge is None else charge.spec.cluster
+        chroots = [""] if cluster is None else [cluster.chroot, *(one.chroot for one in cluster.neighbours)]
         for node in world.nodes.values():
             if not isinstance(node.machine, TreeServer):
                 break  # servers of the tree are the first nodes of a world
             tree = node.machine.tree
-            for path in _ephemerals(tree.nodes):
+            for path in [path for chroot in chroots for path in _ephemerals(tree.nodes, chroot)]:
                 owner = tree.nodes[path].owner
                 if owner not in tree.sessions:
                     params = {"node": node.name, "path": path, "session": f"{owner:#x}"}
@@ -136,7 +140,8 @@ class EphemeralsHaveSessions(Invariant):
         return found
 
 
-def _ephemerals(nodes: dict[str, Any]) -> list[str]:
+def _ephemerals(nodes: dict[str, Any], chroot: str) -> list[str]:
     """Where a cluster has them."""
-    ids = [f"/brokers/ids/{name}" for name in nodes["/brokers/ids"].children] if "/brokers/ids" in nodes else []
-    return ids + [path for path in ("/controller",) if path in nodes and nodes[path].owner]
+    parent, controller = f"{chroot}/brokers/ids", f"{chroot}/controller"
+    ids = [f"{parent}/{name}" for name in nodes[parent].children] if parent in nodes else []
+    return ids + [path for path in (controller,) if path in nodes and nodes[path].owner]

@@ -15,11 +15,14 @@ from dataclasses import dataclass, field
 
 from broker_core.kernel.names import broker_node, controller_node, zookeeper_node
 from lab.clusters import eras, presets
+from lab.clusters.client_spec import ClientSpec
+from lab.clusters.topic_spec import TopicSpec
 
 STATIC, DYNAMIC = "static", "dynamic"
 CONTROLLER_LISTENER, RESERVED_IDS = "CONTROLLER", 1000
 FIRST_CONTROLLER, COMBINED_VOTERS, CONTROLLER_PORT = 101, 3, 9093
 FIRST_BEHIND, MOST_VOTERS, HIGHEST_PORT = 100, 10, 65_535
+MOST_IN_NEIGHBOURHOOD, PORTS_APART = 10, 100
 
 
 @dataclass(slots=True)
@@ -33,6 +36,28 @@ class BrokerSpec:
 
 
 @dataclass(slots=True)
+class NeighbourSpec:
+    """Another cluster on the same ensemble (`lab.clusters.neighbour_spec`)."""
+
+    name: str
+    chroot: str
+    brokers: int = 1
+    settings: dict[str, str] = field(default_factory=dict)
+    topics: list[TopicSpec] = field(default_factory=list)
+    clients: list[ClientSpec] = field(default_factory=list)
+
+    def cluster(self, beside: ClusterSpec, before: int) -> ClusterSpec:
+        """It as a cluster of its own, on the ensemble of `beside`; `before`: how many neighbours stand before it."""
+        port = beside.port + PORTS_APART * (before + 1)
+        return ClusterSpec(
+            self.name, [BrokerSpec(number + 1) for number in range(self.brokers)], ensemble=beside.ensemble,
+            preset=beside.preset, era=beside.era, settings=self.settings, stage_costs=beside.stage_costs,
+            host=beside.host, chroot=self.chroot,
+            port=port if beside.port and port <= HIGHEST_PORT - MOST_IN_NEIGHBOURHOOD else 0,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
 class ClusterSpec:
     """Brokers and what they have in common. A world adds those that join it to `brokers`."""
 
@@ -43,6 +68,8 @@ class ClusterSpec:
     added: list[int] = field(default_factory=list)  # dedicated ones that have joined since
     quorum: str = STATIC  # whether the first voters stand in a setting, or in the log from the first start on
     ensemble: int = 1  # servers of the coordination tree, with ZooKeeper
+    chroot: str = ""  # where in the tree the cluster lives, "/orders"; empty: at its root
+    neighbours: list[NeighbourSpec] = field(default_factory=list)  # further clusters on the same ensemble
     preset: str = "default"
     era: str = ""  # whose defaults; empty: those of today in its generation
     settings: dict[str, str] = field(default_factory=dict)
@@ -66,7 +93,8 @@ class ClusterSpec:
         if self.is_kraft:
             given |= self._quorum_settings("broker,controller" if broker.id in self.voters() else "broker")
         else:
-            given.setdefault("zookeeper.connect", ",".join(f"{node}:2181" for node in self.ensemble_nodes()))
+            servers = ",".join(f"{node}:2181" for node in self.ensemble_nodes())
+            given.setdefault("zookeeper.connect", servers + self.chroot)
         given.setdefault("listeners", f"PLAINTEXT://{self.host}:{self.listener_port(broker)}")
         if self.is_kraft and broker.id in self.controller_ports():
             given["listeners"] += f",{self._controller_address(broker.id)}"

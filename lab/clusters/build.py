@@ -7,6 +7,7 @@
 | broker-N | broker N |
 | operator | admin client and hand-made records |
 | producer-..., ... | the built-in clients of the description |
+| payments/broker-1, ... | processes of a neighbour, whose clients come by themselves (`neighbours`) |
 
 `storage_factory(node name)` gives each node its disks: memory, or real files.
 """
@@ -64,8 +65,9 @@ def build_world(spec: RunSpec, storage_factory: StorageFactory = memory) -> Worl
     for broker in cluster.brokers:
         add_broker_node(world, cluster, broker, disks[broker_node(broker.id)], protections, disks.values())
     world.add_node(OPERATOR, MemoryStorage(), admin_factory({}, bootstrap(spec)))
-    for name in list(world.nodes):
-        world.schedule(0, None, world.start_node, (name,))
+    operator.neighbourhood.add_nodes(world)
+    for node in world.everybody():
+        world.schedule(0, None, world.start_node, (node.name,))
     return world
 
 

@@ -15,19 +15,24 @@ from lab.clusters.client_spec import ClientSpec
 from lab.clusters.spec import RunSpec
 
 if TYPE_CHECKING:
+    from lab.clusters.neighbours import Neighbourhood
     from lab.clusters.past import Past
 
 
 class Charge:
     """Built from `spec`; `clients` are the built-in ones as they are now, by name."""
 
-    def __init__(self, spec: RunSpec, protections: Protections, disks: Callable[[str], Storage], past: Past) -> None:
+    def __init__(
+        self, spec: RunSpec, protections: Protections, disks: Callable[[str], Storage], past: Past,
+        neighbourhood: Neighbourhood,
+    ) -> None:  # fmt: skip
         self.spec = spec
         self.protections = protections  # the one object that all brokers consult
         self.disks = disks  # by the name of a node, for brokers that join
         self.clients: dict[str, ClientSpec] = {client.name: client for client in spec.clients}
         self.changes: list[tuple[int, ClientSpec]] = []  # event, and a client as it was started or changed there
         self.past = past
+        self.neighbourhood = neighbourhood
 
 
 def charge_of(world: World) -> Charge | None:

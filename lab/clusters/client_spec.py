@@ -23,6 +23,7 @@ from broker_core.clients.settings import (
     ConsumerSettings, ProducerSettings, SettingsError, ShareConsumerSettings, halves, parse,
 )  # fmt: skip
 from broker_core.clients.share_consumer import CRASH, ON_FAILURE
+from broker_core.kernel.names import cluster_of
 from broker_core.kernel.problems import problem
 from lab.clusters import presets
 from lab.clusters.checks import Place, SpecError, choice, integer, limits, mapping, number, settings_of, text, truth
@@ -118,7 +119,9 @@ def client_from_dict(value: Any, place: Place, preset: str = "default", usual: s
 
 
 def _check_name(client: ClientSpec, place: Place) -> None:
-    """Who writes is known by its values, which begin with its name."""
+    """Who writes is known by its values, which begin with its name. `payments/...` is a process of a neighbour."""
+    if cluster_of(client.name):
+        raise SpecError(place, problem("name_of_neighbour", name=client.name))
     if client.kind == "producer" and not client.name.startswith("producer"):
         raise SpecError(place, problem("name_of_producer", name=client.name))
     if client.kind == "processor" and not client.name.startswith("processor"):

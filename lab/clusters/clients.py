@@ -24,27 +24,29 @@ def bootstrap(spec: RunSpec) -> list[str]:
 
 def add_client(world: World, spec: RunSpec, client: ClientSpec) -> None:
     """A node for a built-in client, started."""
-    factory: Any
+    world.add_node(client.name, MemoryStorage(), client_factory(client, bootstrap(spec)))
+    world.start_node(client.name)
+
+
+def client_factory(client: ClientSpec, first: list[str]) -> Any:
+    """What makes its machine; `first`: the nodes that it asks first."""
     if client.kind == "producer":
         sends = ProducerLoad(
             client.topic, client.rate, client.size, client.keys, client.count, client.partition,
             client.transaction_records, client.transaction_ms, client.abort_share,
         )  # fmt: skip
-        factory = producer_factory(sends, client.settings, bootstrap(spec))
-    elif client.kind == "processor":
+        return producer_factory(sends, client.settings, first)
+    if client.kind == "processor":
         works = ProcessorLoad(
             client.topics, int(client.process_ms * 1000), client.commit, client.into,
             client.transaction_records, client.transaction_ms, client.abort_share,
         )  # fmt: skip
-        factory = processor_factory(works, client.settings, bootstrap(spec))
-    elif client.kind == "worker":
+        return processor_factory(works, client.settings, first)
+    if client.kind == "worker":
         takes = WorkerLoad(
             client.topics, int(client.process_ms * 1000), client.commit, client.fails, client.fail_share,
             client.on_failure, client.renews,
         )  # fmt: skip
-        factory = worker_factory(takes, client.settings, bootstrap(spec))
-    else:
-        reads = ConsumerLoad(client.topics, int(client.process_ms * 1000), client.commit)
-        factory = consumer_factory(reads, client.settings, bootstrap(spec))
-    world.add_node(client.name, MemoryStorage(), factory)
-    world.start_node(client.name)
+        return worker_factory(takes, client.settings, first)
+    reads = ConsumerLoad(client.topics, int(client.process_ms * 1000), client.commit)
+    return consumer_factory(reads, client.settings, first)

@@ -36,7 +36,7 @@ from broker_core.cluster.port import Join
 from broker_core.cluster.zk.cluster import ZooKeeperCluster
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
-from broker_core.kernel.names import broker_node, controller_node, is_machine, machine_node
+from broker_core.kernel.names import broker_node, controller_node, in_cluster, is_machine, machine_node
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Storage
 from broker_core.kernel.world import World
@@ -50,7 +50,8 @@ from broker_core.replication.protections import Protections
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.brokers import CONTROLLER_LISTENER, DYNAMIC, BrokerSpec, ClusterSpec
-from lab.clusters.spec import MAX_BROKERS, broker_from_dict, check_broker, new_controller
+from lab.clusters.broker_spec import broker_from_dict, check_broker
+from lab.clusters.spec import MAX_BROKERS, new_controller
 
 JOINED, CONTROLLER = "joined.json", "controller"
 HIGHEST_PORT = 65_535
@@ -87,15 +88,16 @@ def _next_id(command: Mapping[str, Any], cluster: ClusterSpec) -> int:
 
 
 def add_broker_node(
-    world: World, cluster: ClusterSpec, broker: BrokerSpec, disks: Storage, by: Protections, others: Iterable[Storage]
-) -> None:
+    world: World, cluster: ClusterSpec, broker: BrokerSpec, disks: Storage, by: Protections,
+    others: Iterable[Storage] = (), neighbour: str = "",
+) -> None:  # fmt: skip
     """The process of a broker of the cluster; it does not run yet. `by`: how its replicas protect themselves;
-    `others`: disks of all others, which name the cluster."""
+    `others`: disks of all others, which name the cluster; `neighbour`: whose broker it is, if not the world's own."""
     factory = BrokerFactory(
         _join(world, cluster, others), broker.id, cluster.broker_settings(broker), protections=by,
         costs=StageCosts(**cluster.stage_costs),
     )  # fmt: skip
-    world.add_node(broker_node(broker.id), disks, factory)
+    world.add_node(in_cluster(neighbour, broker_node(broker.id)), disks, factory)
 
 
 def add_machine_node(

@@ -79,6 +79,7 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
         **truth_of(world).snapshot(),
         "links": _links(world),
         **_machines(world),
+        **_neighbours(world),
     }
 
 
@@ -90,7 +91,7 @@ def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
         "controller": truth.controller_id(), "controller_epoch": truth.controller_epoch(),
         "preset": spec.cluster.preset, "seed": spec.seed, "settings": settings, "link_delay_us": world.network.delay_us,
         "protections": protections_off(world), "stage_costs": stage_costs(world),
-        **({"era": spec.cluster.era} if spec.cluster.era else {}),
+        **{key: given for key in ("era", "chroot") if (given := getattr(spec.cluster, key))},
     }  # fmt: skip
 
 
@@ -101,6 +102,13 @@ def _machines(world: World) -> dict[str, Any]:
         for name, node in world.nodes.items() if is_machine(name)
     }  # fmt: skip
     return {"machines": found} if found else {}
+
+
+def _neighbours(world: World) -> dict[str, Any]:
+    """Other clusters on the same ensemble."""
+    charge = charge_of(world)
+    found = {} if charge is None else charge.neighbourhood.observe(world)
+    return {"neighbours": found} if found else {}
 
 
 def protections_off(world: World) -> dict[str, bool]:

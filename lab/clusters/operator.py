@@ -14,7 +14,7 @@ from broker_core.clients.admin import AdminMachine
 from broker_core.clients.workload import ProducerMachine
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
-from broker_core.kernel.names import OPERATOR, broker_node, controller_node, is_broker
+from broker_core.kernel.names import OPERATOR, broker_node, cluster_of, controller_node, is_broker
 from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Storage
@@ -26,11 +26,12 @@ from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
 from lab.clusters.joining import add_broker_node, add_controller_node, add_machine_node, cluster_id, new_broker, tell_of
 from lab.clusters.observe import brokers, stage_costs
+from lab.clusters.neighbours import Neighbourhood
 from lab.clusters.past import Past
 from lab.clusters.roles import controller, followers_of, leader_of
 from lab.clusters.client_spec import ClientSpec, changed_client, client_from_dict
 from lab.clusters.spec import RunSpec, new_controller
-from lab.clusters.vocabulary import TARGETS, check_command
+from lab.clusters.vocabulary import OF_NEIGHBOURS, TARGETS, check_command
 from lab.faults.commands import FaultCommands
 
 
@@ -38,7 +39,7 @@ class LabOperator(Charge, FaultCommands):
     """The operator of a world that was built from `spec`. Each command `x` is a method `_do_x`."""
 
     def __init__(self, spec: RunSpec, protections: Protections, disks: Callable[[str], Storage]) -> None:
-        super().__init__(spec, protections, disks, Past())
+        super().__init__(spec, protections, disks, Past(), Neighbourhood(spec.cluster))
 
     def apply(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """Carry out; what it returns is part of the answer. Raises CommandError."""
@@ -55,16 +56,24 @@ class LabOperator(Charge, FaultCommands):
 
     # -- processes --------------------------------------------------------------------------
     def _node(self, world: World, command: dict[str, Any]) -> str:
+        """Of a neighbour only for what everybody may do to its processes."""
+        name = self._named(world, command)
+        if cluster_of(name) and command.get("do") not in OF_NEIGHBOURS:
+            what = problem("not_of_neighbours", node=name, known=OF_NEIGHBOURS)
+            raise CommandError(what, next(key for key in TARGETS if key in command))
+        return name
+
+    def _named(self, world: World, command: dict[str, Any]) -> str:
         if "leader_of" in command:
             return leader_of(world, command["leader_of"])
         if "follower_of" in command:
             return followers_of(world, command["follower_of"])[0]
         if "controller" in command:
-            return controller(world)
+            return controller(world, command["controller"])
         name = str(command["node"]) if "node" in command else broker_node(command["broker"])
-        if name not in world.nodes:
+        if world.find(name) is None:
             key = "node" if "node" in command else "broker"
-            known = [one for one in world.nodes if key == "node" or is_broker(one)]
+            known = [one.name for one in world.everybody() if key == "node" or is_broker(one.name)]
             raise CommandError(problem("no_node", node=name, known=known), key)
         return name
 
@@ -81,7 +90,8 @@ class LabOperator(Charge, FaultCommands):
     def _do_restart(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """Start again; one that still runs is killed first."""
         name = self._node(world, command)
-        if world.nodes[name].state != STOPPED:
+        node = world.find(name)
+        if node is not None and node.state != STOPPED:
             world.crash(name)
         world.start_node(name)
         return {"node": name}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.kernel.world import World
+from lab.clusters.charge import charge_of
 from lab.clusters.inspect_node import pipeline
 from lab.clusters.observe import brokers
 
@@ -14,13 +15,15 @@ FIGURES = ("acked", "failed", "unknown", "sent", "waiting", "read", "rate", "pos
 
 
 def observe_progress(world: World) -> dict[str, Any]:
-    """{"clients": {name: figures}, "pipelines": {broker: stages}}."""
+    """{"clients": {name: figures}, "pipelines": {broker: stages}}, and of neighbours, if any, {"neighbours": ...}."""
     clients = {}
     for name, node in world.nodes.items():
         machine: Any = node.machine
         if machine is not None and getattr(machine, "kind", None) in CLIENT_KINDS:
             clients[name] = shown(machine.view())
-    return {"clients": clients, "pipelines": observe_pipelines(world)}
+    charge = charge_of(world)
+    others = {} if charge is None else charge.neighbourhood.progress(world)
+    return {"clients": clients, "pipelines": observe_pipelines(world), **({"neighbours": others} if others else {})}
 
 
 def shown(view: dict[str, Any]) -> dict[str, Any]:

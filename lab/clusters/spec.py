@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
-from functools import lru_cache
 from typing import Any
 
 from broker_core.broker.addresses import advertised_address
@@ -22,10 +21,9 @@ from broker_core.broker.stages import StageCosts
 from broker_core.kernel.events import LEVEL_NAMES
 from broker_core.kernel.names import broker_node, controller_node, place_of
 from broker_core.kernel.problems import problem
-from broker_core.metadata.configs import TOPIC_SETTINGS, BrokerConfig, ConfigError, era_of, topic_setting
-from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER
 from broker_core.replication.protections import Protections
 from lab.clusters import eras, presets
+from lab.clusters.broker_spec import broker_from_dict, check_broker, set_elsewhere
 from lab.clusters.brokers import (
     CONTROLLER_LISTENER,
     DYNAMIC,
@@ -50,6 +48,8 @@ from lab.clusters.checks import (
     unique,
 )
 from lab.clusters.client_spec import ClientSpec, client_from_dict
+from lab.clusters.neighbour_spec import chroot_from, neighbours_from, plain as plain_neighbour
+from lab.clusters.topic_spec import TopicSpec, topic_from_dict
 
 EPOCH_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z: when simulated runs begin
 MAX_BROKERS = 30
@@ -58,18 +58,6 @@ MOST_CONTROLLERS = MOST_IN_ENSEMBLE = 5
 PROTECTIONS = tuple(one.name for one in fields(Protections))
 STAGES = tuple(one.name for one in fields(StageCosts))
 MOST_STAGE_US = 1_000_000
-KRAFT_ONLY = frozenset(name for name, one in TOPIC_SETTINGS.items() if one.era == KRAFT)
-
-
-@dataclass(slots=True)
-class TopicSpec:
-    """A topic that is there before the load begins."""
-
-    name: str
-    partitions: int = 1
-    replication_factor: int = 3
-    configs: dict[str, str] = field(default_factory=dict)
-    assignment: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -88,8 +76,9 @@ class RunSpec:
         """Plain data that `run_from_dict` reads back."""
         plain = asdict(self)
         plain["clients"] = [client.to_dict() for client in self.clients]
+        plain["cluster"]["neighbours"] = [plain_neighbour(one) for one in self.cluster.neighbours]
         for name, usual in (("stage_costs", {}), ("controllers", 0), ("added", []), ("ensemble", 1), ("era", ""),
-                            ("quorum", STATIC)):
+                            ("quorum", STATIC), ("chroot", ""), ("neighbours", [])):
             if plain["cluster"][name] == usual:
                 del plain["cluster"][name]
         for broker in plain["cluster"]["brokers"]:
@@ -180,6 +169,10 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         cluster.ensemble = integer(data["ensemble"], (*place, "ensemble"), 1, MOST_IN_ENSEMBLE)
     if cluster.ensemble > 1 and cluster.is_kraft:
         raise SpecError((*place, "ensemble"), problem("ensemble_of_zookeeper"))
+    if "chroot" in data:
+        cluster.chroot = chroot_from(data["chroot"], (*place, "chroot"))
+    if cluster.chroot and cluster.is_kraft:
+        raise SpecError((*place, "chroot"), problem("chroot_of_zookeeper"))
     if "preset" in data:
         cluster.preset = choice(data["preset"], (*place, "preset"), presets.NAMES)
     cluster.settings = settings_of(data.get("settings"), (*place, "settings"))
@@ -198,6 +191,7 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
     if taken:
         raise SpecError((*place, "brokers"), problem("id_taken", broker=taken[0], known=cluster.controller_ids()))
     _check_settings(cluster, place)
+    cluster.neighbours = neighbours_from(data.get("neighbours"), (*place, "neighbours"), cluster)
     return cluster
 
 
@@ -242,95 +236,7 @@ def _brokers(value: Any, place: Place) -> list[BrokerSpec]:
     return brokers
 
 
-def broker_from_dict(value: Any, place: Place) -> BrokerSpec:
-    """{id, rack, settings, generated}; the settings are checked beside those of the cluster (`check_broker`)."""
-    data = mapping(value, place, ["id", "rack", "settings", "generated"], ["id"])
-    return BrokerSpec(
-        integer(data["id"], (*place, "id"), 0),
-        None if data.get("rack") is None else text(data["rack"], (*place, "rack")),
-        settings_of(data.get("settings"), (*place, "settings")),
-        truth(data.get("generated", False), (*place, "generated")),
-    )
-
-
 def _check_settings(cluster: ClusterSpec, place: Place) -> None:
-    _set_elsewhere(cluster.settings, (*place, "settings"))
+    set_elsewhere(cluster.settings, (*place, "settings"))
     for index, broker in enumerate(cluster.brokers):
         check_broker(cluster, broker, place, (*place, "brokers", index))
-
-
-def check_broker(cluster: ClusterSpec, broker: BrokerSpec, place: Place, own: Place) -> None:
-    """Its settings, those of the `cluster` at `place` among them; `own` is the place of the broker itself."""
-    _set_elsewhere(broker.settings, (*own, "settings"))
-    try:
-        _try_settings(tuple(cluster.broker_settings(broker).items()))
-    except ConfigError as error:
-        name = getattr(error, "name", "")
-        at: Place = (*place, "settings", name) if name in cluster.settings else (*place, "settings")
-        if name in broker.settings:
-            at = (*own, "settings", name)
-        elif name == "broker.id":
-            at = (*own, "id")
-        raise SpecError(at, error.problem) from None
-
-
-@lru_cache(maxsize=256)
-def _try_settings(given: tuple[tuple[str, str], ...]) -> None:
-    """Raises ConfigError. What is right is right the next time, too: a scenario names the same brokers in each of its
-    variants, forks and generations."""
-    settings = dict(given)
-    advertised_address(BrokerConfig(settings, era_of(settings)))
-
-
-def _set_elsewhere(settings: dict[str, str], place: Place) -> None:
-    for name in ("broker.id", "node.id"):
-        if name in settings:
-            raise SpecError((*place, name), problem("id_names_broker", name=name))
-    if "listeners" in settings:
-        raise SpecError((*place, "listeners"), problem("listeners_elsewhere"))
-    for name in ("log.dirs", "log.dir"):
-        if ".." in (part.strip() for part in settings.get(name, "").replace(",", "/").split("/")):
-            raise SpecError((*place, name), problem("outside_of_disks"))
-
-
-def topic_from_dict(value: Any, place: Place, cluster: ClusterSpec) -> TopicSpec:
-    """{name, partitions, replication_factor, configs}, or {name, assignment}: a list of brokers a partition."""
-    brokers = cluster.brokers
-    if isinstance(value, str):
-        value = {"name": value}
-    data = mapping(value, place, [one.name for one in fields(TopicSpec)], ["name"])
-    topic = TopicSpec(text(data["name"], (*place, "name")), replication_factor=min(3, len(brokers)))
-    if "partitions" in data:
-        topic.partitions = integer(data["partitions"], (*place, "partitions"), 1, 10_000)
-    if "replication_factor" in data:
-        topic.replication_factor = integer(data["replication_factor"], (*place, "replication_factor"), 1, len(brokers))
-    if data.get("assignment"):
-        topic.assignment = _assignment(data["assignment"], (*place, "assignment"), brokers)
-        topic.partitions, topic.replication_factor = len(topic.assignment), len(topic.assignment[0])
-    topic.configs = topic_configs(data.get("configs"), (*place, "configs"), KRAFT if cluster.is_kraft else ZOOKEEPER)
-    return topic
-
-
-def _assignment(value: Any, place: Place, brokers: list[BrokerSpec]) -> list[list[int]]:
-    """Replicas of each partition, all of the same number; the first is the preferred leader."""
-    known = [str(broker.id) for broker in brokers]
-    rows = [items(one, (*place, index)) for index, one in enumerate(items(value, place))]
-    for index, row in enumerate(rows):
-        for column, broker in enumerate(row):
-            choice(str(broker), (*place, index, column), known)
-        unique([str(broker) for broker in row], (*place, index), "broker")
-        if not row or len(row) != len(rows[0]):
-            raise SpecError((*place, index), problem("expected_replicas", expected=max(1, len(rows[0])), n=len(row)))
-    return rows
-
-
-def topic_configs(value: Any, place: Place, era: str | None = None) -> dict[str, str]:
-    """Topic settings by Kafka's names, as its generation has them; None: any, the brokers judge."""
-    configs = settings_of(value, place)
-    for name, content in configs.items():
-        try:
-            given = era or (KRAFT if name in KRAFT_ONLY else ZOOKEEPER)
-            topic_setting(name, given).parse(content, given)
-        except ConfigError as error:
-            raise SpecError((*place, name), error.problem) from None
-    return configs

@@ -63,7 +63,8 @@ from broker_core.wire.apis import ApiKey, api_name
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.client_spec import client_from_dict
-from lab.clusters.spec import MOST_STAGE_US, PROTECTIONS, STAGES, topic_configs
+from lab.clusters.spec import MOST_STAGE_US, PROTECTIONS, STAGES
+from lab.clusters.topic_spec import topic_configs
 from lab.faults.disks import BATCH_FIELDS
 
 Check = Callable[[Any, Place], Any]
@@ -122,8 +123,8 @@ def _topic_partition(value: Any, place: Place) -> str:
 
 
 def _any(value: Any, place: Place) -> str:
-    """There is one: `any`."""
-    return checks.choice(value, place, ("any",))
+    """There is one: `any`; each neighbour has another one, `payments`."""
+    return checks.text(value, place)
 
 
 def _assignment(value: Any, place: Place) -> list[list[int]]:
@@ -223,6 +224,8 @@ _TARGET: dict[str, Check] = {
     "controller": _any,
 }  # fmt: skip
 TARGETS = tuple(_TARGET)
+OF_NEIGHBOURS = ("kill", "power_loss", "restart", "pause", "resume", "stop", "isolate")
+"""What can be done to a process of a neighbour, `payments/broker-1`; links to it can be broken, too."""
 _LINK: dict[str, Check] = {"between": _pair, "one_way": checks.truth}
 _CLIENT: dict[str, Check] = dict.fromkeys(
     ("kind", "topic", "settings", "era", "rate", "size", "keys", "count", "partition", "process_ms", "commit",

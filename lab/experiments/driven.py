@@ -16,7 +16,9 @@ from broker_core.kernel.problems import Problem, problem
 from broker_core.kernel.world import World
 from lab.clusters import observe
 from lab.clusters.build import StorageFactory, build_world
-from lab.clusters.spec import RunSpec, TopicSpec
+from lab.clusters.charge import charge_of
+from lab.clusters.spec import RunSpec
+from lab.clusters.topic_spec import TopicSpec
 from lab.experiments.directory import RunDirectory
 from lab.truth import truth_of
 
@@ -75,6 +77,12 @@ class Driven:
             self._inject(creating(topic))
         if not self._wait(self._all_led, FORM_US):
             raise RunError(problem("no_topics", what=self._admin_errors()))
+        if not self._wait(self._neighbours_ready, FORM_US):
+            raise RunError(problem("neighbours_not_formed"))
+
+    def _neighbours_ready(self) -> bool:
+        charge = charge_of(self.world)
+        return charge is None or charge.neighbourhood.ready()
 
     def _formed(self) -> bool:
         return formed(self.world, self.spec)

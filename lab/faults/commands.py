@@ -50,8 +50,9 @@ class FaultCommands:
                 return followers_of(world, end.split(":", 1)[1])
         except CommandError as error:
             raise CommandError(error.problem, place) from None
-        if end not in world.nodes:
-            raise CommandError(problem("no_node", node=end, known=list(world.nodes)), place)
+        if world.find(end) is None:
+            known = [node.name for node in world.everybody()]
+            raise CommandError(problem("no_node", node=end, known=known), place)
         return [end]
 
     def _change(self, world: World, command: dict[str, Any], **values: Any) -> None:
@@ -109,7 +110,7 @@ class FaultCommands:
     def _do_isolate(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """Cut every link of a node (`one_way`: it hears, but nobody hears it)."""
         name = self._node(world, command)
-        for other in world.nodes:
+        for other in [node.name for node in world.everybody()]:
             if other != name:
                 world.change_link(name, other, partitioned=True)
                 if not command.get("one_way"):
@@ -182,7 +183,7 @@ class FaultCommands:
         for (source, dest), link in list(world.network.links.items()):
             if link.changed:
                 world.change_link(source, dest)
-        for node in list(world.nodes.values()):
+        for node in world.everybody():
             disks.clear(node)
             node.clock_skew_ms = 0
             if node.state == PAUSED:

@@ -16,6 +16,9 @@
 | `state_of: broker-1` | running, paused, stopped |
 | `group_state_of`, `members_of`, `lag_of: billing`, `transaction_state_of: sales`, ... | see `looking` |
 
+A neighbour's are named with it: `leader_of: payments/invoices-0`, `registered: payments/2`, `acked_by:
+payments/producer-1`, `state_of: payments/broker-1`, `controller: payments`.
+
 `is:` compares: `3`, `">= 3"`, `"!= 1"`, `"50 ± 15"` (35 to 65; `+-` may stand for `±`), `running`, or `changed`:
 another value than when the step began to wait, and for leaders and controllers not "nobody".
 """
@@ -28,15 +31,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from broker_core.kernel.names import cluster_of
 from broker_core.kernel.node import PAUSED, RUNNING, STOPPED
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.observe import log_marks
-from lab.clusters.roles import split
+from lab.clusters.roles import ANY, split, state_of
 from lab.scenarios.looking import GROUP_STATES, LOOKS, TRANSACTION_STATES
-from lab.truth import truth_of
+from lab.truth import truth_of, truth_of_cluster
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, "!=": operator.ne, "==": operator.eq, ">": operator.gt, "<": operator.lt,
@@ -157,7 +161,9 @@ def check_target(subject: str, target: str, place: Place) -> None:
             raise SpecError(place, problem("expected_belief", given=target))
     if subject == "znode" and not target.startswith("/"):
         raise SpecError(place, problem("expected_path", given=target))
-    if subject == "registered" and not _NUMBER.fullmatch(target):
+    if cluster_of(target) and subject in OF_OWN:
+        raise SpecError(place, problem("subject_of_own", key=subject))
+    if subject == "registered" and not _NUMBER.fullmatch(target.rpartition("/")[2]):
         raise SpecError(place, problem("expected_broker", given=target))
 
 
@@ -168,17 +174,17 @@ def split_ok(target: str) -> bool:
 
 
 def _leader(world: World, target: str) -> Any:
-    state = truth_of(world).partition_state(*split(target))
+    state = state_of(world, target)
     return None if state is None else state["leader"]
 
 
 def _isr(world: World, target: str) -> Any:
-    state = truth_of(world).partition_state(*split(target))
+    state = state_of(world, target)
     return None if state is None else len(state["isr"])
 
 
 def _leader_epoch(world: World, target: str) -> Any:
-    state = truth_of(world).partition_state(*split(target))
+    state = state_of(world, target)
     return None if state is None else state["leader_epoch"]
 
 
@@ -198,21 +204,24 @@ def _leo(world: World, target: str) -> Any:
 
 
 def _controller(world: World, target: str) -> Any:
-    found = truth_of(world).controller_id()
+    truth = truth_of_cluster(world, "" if target == ANY else target)
+    found = None if truth is None else truth.controller_id()
     return NOBODY if found is None else found
 
 
 def _controller_epoch(world: World, target: str) -> Any:
-    return truth_of(world).controller_epoch()
+    truth = truth_of_cluster(world, "" if target == ANY else target)
+    return None if truth is None else truth.controller_epoch()
 
 
 def _registered(world: World, target: str) -> Any:
-    return int(int(target) in truth_of(world).registered())
+    truth = truth_of_cluster(world, cluster_of(target))
+    return None if truth is None else int(int(target.rpartition("/")[2]) in truth.registered())
 
 
 def _count(world: World, target: str, name: str) -> Any:
     """A counter of a client; of a node that counts no such thing None."""
-    node = world.nodes.get(target)
+    node = world.find(target)
     found = getattr(node.machine, name, None) if node is not None else None
     return found if isinstance(found, int) else None
 
@@ -230,12 +239,14 @@ def _read(world: World, target: str) -> Any:
 
 
 def _state(world: World, target: str) -> Any:
-    node = world.nodes.get(target)
+    node = world.find(target)
     return node.state if node is not None else None
 
 
 OF_PARTITION = ("leader_of", "isr_of", "hw_of", "leo_of", "leader_epoch_of", "segments_of")
 OF_ALL = ("controller", "controller_epoch")
+OF_OWN = ("hw_of", "leo_of", "segments_of", "believed_by", "queued_at")
+"""What is asked of brokers, and not of the tree: those of neighbours are not looked into."""
 _SUBJECTS: dict[str, Callable[[World, str], Any]] = {
     "leader_of": _leader, "isr_of": _isr, "hw_of": _hw, "leo_of": _leo, "leader_epoch_of": _leader_epoch,
     "controller": _controller, "controller_epoch": _controller_epoch, "registered": _registered, "acked_by": _acked,

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from broker_core.kernel.names import in_cluster
 from broker_core.kernel.problems import problem
 from broker_core.metadata.topic_names import is_internal
 from lab.clusters import checks, eras
@@ -106,6 +107,7 @@ def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence
     cluster = replace(spec.cluster, brokers=[*spec.cluster.brokers], added=[*spec.cluster.added])
     clients = {client.name: client for client in spec.clients}
     topics = [topic.name for topic in spec.topics]
+    theirs = [in_cluster(one.name, topic.name) for one in cluster.neighbours for topic in one.topics]
     for index, step in enumerate([*before, *steps], -len(before)):
         command, at = step.command, (*place, index)
         name = command.get("do")
@@ -128,8 +130,11 @@ def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence
             _check_broker(command["broker"], cluster, (*at, "broker"))
         for number, broker in enumerate(command.get("replicas", ())):
             _check_broker(broker, cluster, (*at, "replicas", number))
+        if "controller" in command and name not in ("add_controller", "remove_controller"):
+            known = ["any", *(one.name for one in cluster.neighbours)]
+            checks.choice(command["controller"], (*at, "controller"), known)
         for key in ("leader_of", "follower_of"):
             if key in command:
                 topic = command[key].rpartition("-")[0]
                 if not is_internal(topic):
-                    checks.choice(topic, (*at, key), topics)
+                    checks.choice(topic, (*at, key), [*topics, *theirs])

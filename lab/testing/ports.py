@@ -16,7 +16,7 @@ from typing import Any
 
 from broker_core.kernel.errors import CommandError, Refusal
 from lab.client.errors import NotMet
-from lab.clusters.spec import TopicSpec
+from lab.clusters.topic_spec import TopicSpec
 from lab.experiments.driven import all_led, creating
 from lab.live import LiveLab
 from lab.scenarios.conditions import Condition, value_of

@@ -5,6 +5,9 @@
 | one | that server | nobody can say |
 | an ensemble | the leader of the newest epoch: what is committed | as the last leader knew it |
 
+A cluster with a chroot lives below it: its truth is asked by paths without it, as its brokers ask. The tree that
+viewers get is the whole one, with those of the neighbours.
+
 A server that looks for a leader has more in its log than is committed, a follower may be behind: neither is asked.
 """
 
@@ -21,6 +24,7 @@ from broker_core.kernel.names import broker_node, is_zookeeper
 from broker_core.kernel.world import World
 from broker_core.metadata.config_entities import BROKERS, TOPICS, Entity
 from broker_core.metadata.partition import LeaderAndIsr
+from broker_core.zookeeper.client import CONNECTED
 from broker_core.zookeeper.ensemble import EnsembleServer
 from broker_core.zookeeper.serving import TreeServer
 from broker_core.zookeeper.tree import DataTree
@@ -57,12 +61,19 @@ class ZooKeeperTruth:
 
     who = "tree"
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, chroot: str = "") -> None:
         self.world = world
+        self.chroot = chroot
         self._known: dict[tuple[str, int], tuple[Any, bytes, LeaderAndIsr]] = {}
         self._last = DataTree()
         self._last.nodes.clear()
         self._epoch = 0
+
+    def below(self, chroot: str) -> ZooKeeperTruth:
+        """That of another cluster in the same tree, as far as this one has heard of it."""
+        found = ZooKeeperTruth(self.world, chroot)
+        found._last, found._epoch = self._last, self._epoch
+        return found
 
     def still(self) -> AbstractContextManager[None]:
         """The tree is at hand, asked once or many times."""
@@ -94,8 +105,12 @@ class ZooKeeperTruth:
         """Path -> znode."""
         return self._tree.nodes
 
+    def _znode(self, path: str) -> Any:
+        """That of the cluster's own path, None without one."""
+        return self.tree.get(self.chroot + path)
+
     def _data(self, path: str) -> bytes | None:
-        found = self.tree.get(path)
+        found = self._znode(path)
         return None if found is None else found.data or b""
 
     # -- the cluster --------------------------------------------------------------------------
@@ -114,7 +129,7 @@ class ZooKeeperTruth:
         return [name for name in self.world.nodes if is_zookeeper(name)]
 
     def registered(self) -> list[int]:
-        parent = self.tree.get(znodes.BROKER_IDS)
+        parent = self._znode(znodes.BROKER_IDS)
         return sorted(int(name) for name in parent.children) if parent is not None else []
 
     # -- topics -------------------------------------------------------------------------------
@@ -123,14 +138,13 @@ class ZooKeeperTruth:
         return znodes.TopicInfo.decode(data) if data else None
 
     def topics(self) -> dict[str, dict[int, State]]:
-        nodes = self.tree
-        parent = nodes.get(znodes.TOPICS)
+        parent = self._znode(znodes.TOPICS)
         found: dict[str, dict[int, State]] = {}
         for topic in sorted(parent.children if parent is not None else ()):
             info = self._topic(topic)
             if info is not None:
                 found[topic] = {
-                    number: _state(nodes, topic, number, info.partitions[number].replicas)
+                    number: self._state(topic, number, info.partitions[number].replicas)
                     for number in sorted(info.partitions)
                 }
         return found
@@ -138,19 +152,26 @@ class ZooKeeperTruth:
     def partition_state(self, topic: str, partition: int) -> State | None:
         info = self._topic(topic)
         assigned = None if info is None else info.partitions.get(partition)
-        return None if assigned is None else _state(self.tree, topic, partition, assigned.replicas)
+        return None if assigned is None else self._state(topic, partition, assigned.replicas)
 
     def leader_and_isr(self, topic: str, partition: int) -> LeaderAndIsr | None:
         """Decoded once per version of the znode."""
-        nodes, known = self.tree, self._known.get((topic, partition))
-        found = nodes.get(znodes.state_path(topic, partition))
+        known = self._known.get((topic, partition))
+        found = self._znode(znodes.state_path(topic, partition))
         if found is None or not found.data:
-            return known[2] if known is not None and not nodes else None
+            return known[2] if known is not None and not self.tree else None
         if known is not None and known[0] is found and known[1] is found.data:
             return known[2]
         state = znodes.decode_state(found.data, found.version)
         self._known[topic, partition] = (found, found.data, state)
         return state
+
+    def _state(self, topic: str, number: int, replicas: list[int]) -> State:
+        found = self._znode(znodes.state_path(topic, number))
+        if found is None or not found.data:
+            return {"leader": -1, "leader_epoch": -1, "isr": [], "replicas": replicas}
+        at = znodes.decode_state(found.data, found.version)
+        return {"leader": at.leader, "leader_epoch": at.leader_epoch, "isr": list(at.isr), "replicas": replicas}
 
     def reassignment(self, topic: str, partition: int) -> dict[str, list[int]] | None:
         info = self._topic(topic)
@@ -168,11 +189,14 @@ class ZooKeeperTruth:
     def setting_changed(self, row: Row) -> tuple[Entity, dict[str, str] | None] | None:
         if row[3] not in _CODES:
             return None
-        parent, _, name = row[5]["path"].rpartition("/")
+        if not row[5]["path"].startswith(self.chroot):
+            return None
+        path = row[5]["path"].removeprefix(self.chroot)
+        parent, _, name = path.rpartition("/")
         kind = _PARENTS.get(parent)
         if kind is None:
             return None
-        data = None if row[3] == ZNODE_DELETED.name else self._data(row[5]["path"])
+        data = None if row[3] == ZNODE_DELETED.name else self._data(path)
         if data is None:
             return (kind, name), None
         return (kind, name), {} if kind == EXISTS else znodes.decode_config(data)
@@ -181,6 +205,11 @@ class ZooKeeperTruth:
     def reign(self, machine: Any) -> int | None:
         controller = _controller(machine)
         return controller.epoch if controller is not None and controller.is_active else None
+
+    def can_decide(self, machine: Any) -> bool:
+        """Whether a process is the controller and could write down a decision now: a server of the tree serves its
+        session."""
+        return self.reign(machine) is not None and machine.cluster.zk.state == CONNECTED
 
     def obeyed(self, machine: Any) -> int | None:
         control = getattr(getattr(machine, "cluster", None), "control", None)
@@ -265,14 +294,6 @@ def _part(machine: Any) -> dict[str, Any]:
 def _controller(machine: Any) -> Any:
     """The controller in a broker's process, active or not."""
     return getattr(getattr(machine, "cluster", None), "controller", None)
-
-
-def _state(nodes: dict[str, Any], topic: str, partition: int, replicas: list[int]) -> State:
-    found = nodes.get(znodes.state_path(topic, partition))
-    if found is None or not found.data:
-        return {"leader": -1, "leader_epoch": -1, "isr": [], "replicas": replicas}
-    state = znodes.decode_state(found.data, found.version)
-    return {"leader": state.leader, "leader_epoch": state.leader_epoch, "isr": list(state.isr), "replicas": replicas}
 
 
 def _text(data: bytes) -> Any:

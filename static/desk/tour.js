@@ -128,7 +128,7 @@ export class Tour {
     for (let position = begin; position < history.end; position += 1) {
       const event = history.at(position);
       if (event.seq > elected.seq) break;
-      if (belongs(event, killed, elected)) found[event.code] ??= { position, event };
+      if (belongs(event, killed, elected, this.app.state.cluster.chroot ?? "")) found[event.code] ??= { position, event };
     }
     return CHAIN.map((code) => found[code]).filter(Boolean);
   }
@@ -137,10 +137,10 @@ export class Tour {
 const CHAIN = ["process_ended", "session_expired", "znode_deleted", "controller_elected", "broker_gone", "leader_elected"];
 
 /** Whether an event is a link between a death and an election. */
-function belongs({ code, node, params, seq }, { broker, seq: death }, { name }) {
+function belongs({ code, node, params, seq }, { broker, seq: death }, { name }, chroot) {
   if (code === "process_ended") return seq === death && node === brokerNode(broker);
   if (code === "session_expired") return params.owner === brokerNode(broker);
-  if (code === "znode_deleted") return params.path === `/brokers/ids/${broker}`;
+  if (code === "znode_deleted") return params.path === `${chroot}/brokers/ids/${broker}`;
   if (code === "broker_gone") return params.broker === broker;
   if (code === "leader_elected") return `${params.topic}-${params.partition}` === name;
   return code === "controller_elected";

@@ -15,7 +15,7 @@
  * `problems` beside its texts.
  */
 import { particle } from "./particles.js";
-import { OPERATOR, partsOf } from "../model/names.js";
+import { OPERATOR, neighbourOf, partsOf } from "../model/names.js";
 
 const HOLE = /\{([^{}]+)\}/g;
 
@@ -32,6 +32,8 @@ export function count(value) {
 
 function node(value, words) {
   const name = String(value ?? "?");
+  const neighbour = neighbourOf(name);
+  if (neighbour) return `${neighbour[0]} / ${node(neighbour[1], words)}`;
   const parts = partsOf(name);
   if (parts) return `${words[`noun.${parts[0]}`]} ${parts[1]}`;
   if (/^\d+$/.test(name)) return `${words["noun.connection"]} ${name}`;

@@ -3,6 +3,9 @@
 /** Who sits at the screen. */
 export const OPERATOR = "operator";
 
+/** "payments/broker-1" -> ["payments", "broker-1"]: a process of another cluster on the same ensemble; null for all others. */
+export const neighbourOf = (node) => /^([a-z][a-z0-9-]*)\/(.+)$/.exec(node ?? "")?.slice(1) ?? null;
+
 /** The processes of a broker, of a dedicated controller, of a server of the tree. */
 export const brokerNode = (id) => `broker-${id}`;
 export const controllerNode = (id) => `controller-${id}`;

@@ -38,9 +38,15 @@ function command(draft, { command: asked }) {
   if (asked?.do === "set_client" && draft.root.clients[asked.name]) Object.assign(draft.make("clients", asked.name, "settings"), asked.set);
 }
 
+/** A path of the tree as the cluster's own brokers name it, below its chroot; null where neighbours live. */
+function ownPath(draft, path) {
+  const chroot = draft.root.cluster.chroot ?? "";
+  return path.startsWith(chroot) ? path.slice(chroot.length) : null;
+}
+
 /** A broker is registered as long as its ephemeral znode is there. */
 function register(draft, path, registered) {
-  const broker = /^\/brokers\/ids\/(\d+)$/.exec(path)?.[1];
+  const broker = /^\/brokers\/ids\/(\d+)$/.exec(ownPath(draft, path))?.[1];
   if (broker !== undefined) Object.assign(draft.make("brokers", broker), { id: Number(broker), registered });
 }
 
@@ -143,7 +149,10 @@ export const processes = {
   znode_deleted(draft, { path }) {
     delete draft.make("znodes")[path];
     register(draft, path, false);
-    if (path === "/controller") draft.own("cluster").controller = null;
+    if (ownPath(draft, path) === "/controller") draft.own("cluster").controller = null;
+  },
+  neighbour_changed(draft, { neighbour, ...figures }) {
+    Object.assign(draft.make("neighbours", neighbour), figures);
   },
   quorum_voters(draft, { voters, offset }) {
     const quorum = draft.make("quorum");

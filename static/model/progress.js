@@ -11,7 +11,8 @@ export const progress = {
   stopped_logs(draft, { logs }, { node }) {
     draft.root.ending = { node, logs };
   },
-  progress(draft, { clients, pipelines }) {
+  progress(draft, { clients, pipelines, neighbours }) {
+    for (const [name, figures] of Object.entries(neighbours ?? {})) Object.assign(draft.make("neighbours", name), figures);
     for (const [name, figures] of Object.entries(clients ?? {})) if (draft.root.clients[name]) Object.assign(draft.make("clients", name), figures);
     if (Object.keys({ ...draft.root.pipelines, ...pipelines }).length) draft.root.pipelines = pipelines ?? {};
   },

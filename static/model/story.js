@@ -14,7 +14,7 @@ import { SILENT } from "./progress.js";
 export const LOUD = new Set([
   "broker_added", "machine_added", "broker_id_generated", "process_started", "process_ended", "process_paused", "process_resumed", "link_changed",
   "command_refused", "disk_fault", "disks_changed", "protection_set", "stage_costs_set", "frame_refused", "request_queue_full", "session_expired",
-  "controller_elected",
+  "controller_elected", "neighbour_changed",
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
   "assignment_changed", "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
   "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "file_given_up", "logs_loading", "log_cleaning", "log_cleaned",

@@ -149,9 +149,11 @@ function brokerCard(view, box, former) {
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));
 }
 
-function treeFacts({ cluster: { controller }, znodes }, ids, words) {
+function treeFacts({ cluster: { controller, chroot }, znodes }, ids, words) {
   const nobody = words.t("stage.nobody");
-  return [`/controller → ${controller ?? nobody}`, `/brokers/ids: ${ids.join(" ") || nobody}`, words.t("stage.znodes", { n: Object.keys(znodes).length })];
+  const at = chroot ?? "";
+  const known = ids.join(" ") || nobody;
+  return [`${at}/controller → ${controller ?? nobody}`, `${at}/brokers/ids: ${known}`, words.t("stage.znodes", { n: Object.keys(znodes).length })];
 }
 
 function quorumFacts({ cluster: { controller, controller_epoch: epoch }, quorum }, ids, words) {
@@ -170,13 +172,20 @@ function quorumFacts({ cluster: { controller, controller_epoch: epoch }, quorum 
   ];
 }
 
+/** Each other cluster on the ensemble: how many of its partitions have a leader that runs, and whether it could elect another one. */
+function neighbourFacts(neighbours, words) {
+  return Object.entries(neighbours ?? {}).map(([name, { led, partitions, elects }]) =>
+    `${elects ? "●" : "▽"} ${words.t("stage.neighbour", { name, led, partitions })}`);
+}
+
 /** Of several servers of the tree: who leads, in which epoch, what is committed, and which broker is connected where. */
-function ensembleFacts({ ensemble, servers }, words) {
+function ensembleFacts({ ensemble, servers, neighbours }, words) {
   const nobody = words.t("stage.nobody");
   const at = Object.entries(servers).flatMap(([name, { clients = [] }]) => clients.map((client) => [brokerOf(client), name.split("-").at(-1)]));
   const places = at.filter(([id]) => id !== null).sort(([left], [right]) => byNumber(left, right)).map(([id, server]) => `${id}→${server}`);
   return [
     words.t("stage.quorum.leader", { id: String(ensemble.leader ?? nobody) }), words.t("stage.quorum.epoch", { n: String(ensemble.epoch) }),
+    ...neighbourFacts(neighbours, words),
     `zxid ${ensemble.zxid}`, words.t("stage.quorum.brokers", { ids: places.join(" ") || nobody }),
   ];
 }
@@ -227,7 +236,8 @@ function tree(view, { tree: box }) {
   const quorum = isKRaft(state);
   const nobody = quorum ? (state.cluster.controller ?? null) === null : (state.ensemble?.leader ?? null) === null;
   const down = quorum || state.ensemble ? nobody : Object.values(state.servers ?? {}).some((one) => one.state !== "running");
-  const facts = quorum ? quorumFacts(state, ids, words) : state.ensemble ? ensembleFacts(state, words) : treeFacts(state, ids, words);
+  const alone = () => [...treeFacts(state, ids, words), ...neighbourFacts(state.neighbours, words)];
+  const facts = quorum ? quorumFacts(state, ids, words) : state.ensemble ? ensembleFacts(state, words) : alone();
   const servers = serversOf(state);
   const end = box.x + box.w - servers.length * (CHIP + 4);
   const places = [];

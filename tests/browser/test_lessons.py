@@ -53,10 +53,13 @@ WORDS = NAMES | {
     *(word for name in LESSONS for one in grammar.load(name).document.get("clients", ())
       for word in (one["name"], one["name"].removeprefix(one["kind"] + "-"), one["name"].rsplit("-", 1)[-1])),  # and its badge
 }  # fmt: skip
+NEIGHBOURS = [one for name in LESSONS for one in grammar.load(name).document["cluster"].get("neighbours", ())]
+WORDS |= {"chroot", *(one["name"] for one in NEIGHBOURS)}
+WORDS |= {word["name"] for one in NEIGHBOURS for word in one["clients"]}
 TOPICS = {one["name"] for name in LESSONS for one in grammar.load(name).document.get("topics", ())} | {
     one["topic"] for name in LESSONS for document in (grammar.load(name).document,)
     for one in (*document.get("steps", ()), *document.get("fork", {}).get("steps", ())) if one.get("do") == "create_topic"
-}
+} | {topic["name"] for one in NEIGHBOURS for topic in one["topics"]}
 NAME = re.compile(
     r"(?:broker|controller|producer|consumer|zookeeper|reader|key|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__[\w-]+|[0-9a-f]{4,}|[\w-]{20,22}|(?:KIP|KAFKA)-\d+|[ev]\d+|"
     r"(?:brokers|controller|topics|config|admin|cluster|ids|partitions|state|seqid|latest_producer_id_block)(?:/[\w/]*)?"

@@ -69,6 +69,22 @@ test("a changed min.insync.replicas holds for all partitions of the topic", () =
   assert.deepEqual([orders(cluster).min_isr, orders(cluster, 1).min_isr], [2, 2]);
 });
 
+test("below a chroot the cluster's own paths count, and those of a neighbour change nothing but the tree", () => {
+  const orders = reduce(cluster, [snapshotEvent(1, 0, { ...cluster, cluster: { ...cluster.cluster, chroot: "/orders", controller: 1 } })]);
+  const away = [event("znode_deleted", "zookeeper-1", { path: "/payments/brokers/ids/1" }), event("znode_deleted", "zookeeper-1", { path: "/payments/controller" })];
+  const next = reduce(orders, [event("znode_created", "zookeeper-1", { path: "/orders/brokers/ids/1", ephemeral: "broker-1" }), ...away]);
+  assert.deepEqual([next.brokers[1].registered, next.cluster.controller], [true, 1]);
+  const gone = reduce(next, [event("znode_deleted", "zookeeper-1", { path: "/orders/controller" }), event("znode_deleted", "zookeeper-1", { path: "/orders/brokers/ids/1" })]);
+  assert.deepEqual([gone.brokers[1].registered, gone.cluster.controller], [false, null]);
+});
+
+test("a neighbour is a line of its own: what changes is an event, what it writes is counted beside", () => {
+  const figures = { chroot: "/payments", brokers: 2, registered: [1, 2], running: [1], controller: 1, elects: false, partitions: 2, led: 1 };
+  const next = reduce(cluster, [event("neighbour_changed", "world", { neighbour: "payments", ...figures }), event("progress", "world", { neighbours: { payments: { acked: 70, acked_per_s: 50 } } })]);
+  assert.deepEqual(next.neighbours, { payments: { ...figures, acked: 70, acked_per_s: 50 } });
+  assert.deepEqual([next.brokers, next.clients, next.topics], [cluster.brokers, cluster.clients, cluster.topics]);
+});
+
 test("registration follows the ephemeral znode, the controller follows /controller", () => {
   const up = reduce(cluster, [event("znode_created", "zookeeper-1", { path: "/brokers/ids/3", ephemeral: "broker-3" }), event("controller_elected", "broker-3", { broker: 3, epoch: 4 })]);
   assert.equal(up.brokers[3].registered, true);

@@ -180,6 +180,8 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("lose-the-ensemble", None): CLEAN,
     ("lose-the-ensemble", "fork"): CLEAN,
     ("lose-the-ensemble", "five"): CLEAN,
+    ("three-teams-one-ensemble", None): CLEAN,
+    ("three-teams-one-ensemble", "fork"): CLEAN,
     ("lose-the-majority", None): CLEAN,
     ("lose-the-majority", "fork"): CLEAN,
     ("lose-the-majority", "one"): CLEAN,

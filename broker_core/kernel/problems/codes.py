@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from broker_core.kernel.problems import (
-    codes_of_commands, codes_of_core, codes_of_exercises, codes_of_lab, codes_of_people,
+    codes_of_commands, codes_of_core, codes_of_exercises, codes_of_lab, codes_of_neighbours, codes_of_people,
 )  # fmt: skip
 from broker_core.kernel.problems.registry import REGISTRY
 
-__all__ = ["REGISTRY", "codes_of_commands", "codes_of_core", "codes_of_exercises", "codes_of_lab", "codes_of_people"]
+__all__ = [
+    "REGISTRY", "codes_of_commands", "codes_of_core", "codes_of_exercises", "codes_of_lab", "codes_of_neighbours",
+    "codes_of_people",
+]

@@ -2,7 +2,7 @@
 
 A code says what is wrong, its parameters with what; the sentence stands in the catalogues. Codes are grouped by the
 packages that find them, which a test compares with the code of these packages. What a parameter means stands in
-`parameters`, the codes in `codes_of_core`, `codes_of_lab`, `codes_of_exercises` and
+`parameters`, the codes in `codes_of_core`, `codes_of_lab`, `codes_of_exercises`, `codes_of_neighbours` and
 `codes_of_commands`. Whatever may become longer, or is written by a person, is a parameter and never a part of the code.
 """
 

@@ -1,5 +1,5 @@
 /** The coordination tree: its paths; of a chosen one the data, the session that owns it, and who watches it. */
-import { asOf, facts } from "./common.js";
+import { asOf, cell, facts, head, number, table, title } from "./common.js";
 import { count } from "../../i18n/format.js";
 import { h } from "../patch.js";
 import { BELOW_TABS, reveal } from "../reveal.js";
@@ -58,6 +58,23 @@ function closely(view, path) {
   ];
 }
 
+/** The other clusters that live in this tree, each below its chroot. */
+function neighbours(state, words) {
+  const yes = (given) => (given ? `✓ ${words.t("neighbours.yes")}` : `✕ ${words.t("neighbours.no")}`);
+  const rows = Object.entries(state.neighbours ?? {}).map(([name, one]) => h("tr", { key: name, "data-neighbour": name },
+    head(name, " ", h("code", {}, one.chroot)),
+    cell(`${one.registered.join(" ") || words.t("stage.nobody")} / ${one.brokers}`),
+    cell(one.controller === null ? words.t("stage.nobody") : String(one.controller)),
+    cell(`${one.led} / ${one.partitions}`),
+    number(one.acked_per_s), cell(yes(one.elects))));
+  return rows.length > 0 && [
+    title("neighbours", words.t("neighbours.title")),
+    table("neighbours-table", words.t("neighbours.title"), [
+      words.t("neighbours.cluster"), words.t("neighbours.registered"), words.t("neighbours.controller"), words.t("neighbours.led"),
+      [words.t("neighbours.acked"), "number"], words.t("neighbours.elects")], rows),
+  ];
+}
+
 export function treeTab(view) {
   const { state, words } = view;
   const paths = Object.keys(state.znodes).sort();
@@ -66,6 +83,7 @@ export function treeTab(view) {
   const here = chosen !== null && paths.includes(chosen);
   const entered = here ? chosen : paths[0]; // the one that Tab leads to
   return [
+    neighbours(state, words),
     h("p", { key: "how", class: "hint" }, words.t("tree.choose")),
     chosen !== null && !here && h("section", { key: "gone", class: "znode-look", "aria-label": chosen },
       h("h3", { class: "look-title" }, h("code", {}, chosen)),
