@@ -36,8 +36,8 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from lab.clusters import inspect
 from lab.experiments.anew import execute_again
-from lab.experiments.comparison import Row, longest_outage
-from lab.experiments.directory import INPUTS, JOURNAL, read_facts, read_operations
+from lab.experiments.comparison import Row, longest_outage_of
+from lab.experiments.directory import INPUTS, JOURNAL, read_facts
 from lab.reexecution import Nobody, Reexecution
 from lab.scenarios import generations, grammar
 from lab.truth import truth_of
@@ -211,7 +211,7 @@ def _figures(rows: list[Row], looks: Looks, in_full: bool) -> dict[str, Any]:
 
 
 def _outage_us(path: Path) -> int:
-    found = longest_outage(read_operations(path))
+    found = longest_outage_of(path)
     return 0 if found is None else found.until_us - found.from_us
 
 

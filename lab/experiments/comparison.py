@@ -7,13 +7,15 @@ run 0001-1  ....................x y z ....
 ```
 An *outage* of a partition is the time in which records waited there and none was acknowledged: from the last
 acknowledgement, or from when the oldest of them was handed to its producer, to the next acknowledgement. A refusal
-does not end it. What a producer had sent when it crashed waits no longer once it is there again: nobody asks for
-those records any more. With acks=0 nothing is waited for, and there is none. What an attached client has waited for
-stays with the client: the brokers do not see records that it could not send, so its outages are not counted.
+does not end it. What a producer had sent waits no longer once its process has ended, for good or until it starts
+again: nobody asks for those records any more, and the absence of a producer is no outage. With acks=0 nothing is waited
+for, and there is none. What an attached client has waited for stays with the client: the brokers do not see records
+that it could not send, so its outages are not counted.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from typing import Any
 
 import orjson
 
+from broker_core.kernel.events import PROCESS_ENDED
 from lab.experiments.directory import JOURNAL, OPERATIONS
 
 Row = list[Any]
@@ -88,8 +91,8 @@ class _Waiting:
         begin = max(created, self.acked)
         self.since = begin if self.since is None else min(self.since, begin)
 
-    def forget(self, process: str, life: str) -> None:
-        """The process began another life: what it had sent in those before is nobody's."""
+    def forget(self, process: str, life: str | None = None) -> None:
+        """The process has ended, or begun another `life`: what it had sent in those before is nobody's."""
         self.open = {key for key in self.open if key[0] != process or life_of(key[1]) == life}
         if not self.open:
             self.since = None
@@ -108,14 +111,26 @@ def life_of(operation: str) -> str:
     return life if found else ""
 
 
-def longest_outage(operations: Iterable[dict[str, Any]]) -> Outage | None:
-    """The longest of all partitions; None when no record ever waited."""
+def longest_outage(operations: Iterable[dict[str, Any]], ends: Iterable[tuple[int, str]] = ()) -> Outage | None:
+    """The longest of all partitions; None when no record ever waited. `ends`: (t_us, process) in order of time."""
     partitions: dict[str, _Waiting] = {}
     longest: Outage | None = None
     lives: dict[str, str] = {}
+    coming = deque(ends)
     now = 0
+
+    def end_processes(until_us: float) -> None:
+        nonlocal longest
+        while coming and coming[0][0] < until_us:
+            ended_us, process = coming.popleft()
+            for name, waiting in partitions.items():
+                if any(key[0] == process for key in waiting.open):
+                    longest = _longer(longest, name, waiting, ended_us, False)
+                    waiting.forget(process)
+
     for row in operations:
         now = row["t"]
+        end_processes(now)
         if row["op"] != "send" or row["partition"] < 0 or row["acks"] == 0:
             continue
         name, key = f"{row['topic']}-{row['partition']}", (row["process"], row["id"])
@@ -130,6 +145,7 @@ def longest_outage(operations: Iterable[dict[str, Any]]) -> Outage | None:
             continue
         longest = _longer(longest, name, waiting, now, row["kind"] == "ok")
         waiting.settled(key, now, row["kind"] == "ok")
+    end_processes(float("inf"))
     for name, waiting in partitions.items():
         if waiting.open:
             longest = _longer(longest, name, waiting, now, False)
@@ -147,10 +163,25 @@ def compared(one: Path, other: Path) -> dict[str, Any]:
     found = parting(one, other)
     runs = []
     for path in (one, other):
-        outage = longest_outage(_operations(path))
+        outage = longest_outage_of(path)
         runs.append({"run": path.name, "outage": None if outage is None else asdict(outage)})
     rows = [row and [row[0], row[1], row[3], row[2], *row[4:]] for row in found.rows]
     return {"runs": runs, "parting": {**asdict(found), "rows": rows}}
+
+
+def longest_outage_of(path: Path) -> Outage | None:
+    """Of a run's directory: its operations, and the ends of its processes, which its journal has."""
+    return longest_outage(_operations(path), _ends(path))
+
+
+def _ends(path: Path) -> Iterator[tuple[int, str]]:
+    """(t_us, process): only the few lines that may tell of one are read."""
+    told = PROCESS_ENDED.name.encode()
+    with open(path / JOURNAL, "rb") as file:
+        for line in file:
+            row = _row(line) if told in line else None
+            if row is not None and row[3] == PROCESS_ENDED.name:
+                yield row[1], row[2]
 
 
 def _operations(path: Path) -> Iterator[dict[str, Any]]:

@@ -124,15 +124,16 @@ export class Dots {
     context.lineWidth = thick;
     context.beginPath();
     context.moveTo(curve[0].x, curve[0].y);
-    context.quadraticCurveTo(curve[1].x, curve[1].y, curve[2].x, curve[2].y);
+    for (let at = 1; at < curve.length; at += 2) context.quadraticCurveTo(curve[at].x, curve[at].y, curve[at + 1].x, curve[at + 1].y);
     context.stroke();
     context.setLineDash([]);
     context.globalAlpha = 1;
   }
 
   /** The head of an arrow at the end of a way. */
-  #head([, control, end]) {
+  #head(curve) {
     const { context } = this;
+    const [control, end] = curve.slice(-2);
     const angle = Math.atan2(end.y - control.y, end.x - control.x);
     context.beginPath();
     context.moveTo(end.x, end.y);

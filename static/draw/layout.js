@@ -17,6 +17,7 @@ const STACKED = 480; // a stage of less width is stacked
 const ROOMY = 1000; // a stage wider than that has room to spare
 const WIDEST = 760; // of a broker there
 const EDGE = 16; // room for ways beside the brokers of a stacked stage
+const BEND = 9; // radius of their corners
 const CARD = { head: 44, line: 16, most: 7 }; // a group's card
 
 /** The left side: built-in producers, the viewer's own writes, outside clients. */
@@ -150,23 +151,42 @@ export function boxOf(scene, node, state) {
 
 const middle = (box) => ({ x: box.x + box.w / 2, y: box.y + box.h / 2 });
 
-/** Between a client above or below and a broker, along the nearer edge of a stacked stage. */
+/** A way along straight pieces, each corner of `points` rounded: start, control, end, control, end, ... */
+function cornered(points) {
+  const towards = (one, other, most) => {
+    const far = Math.hypot(other.x - one.x, other.y - one.y) || 1;
+    const share = Math.min(most, far / 2) / far;
+    return { x: one.x + (other.x - one.x) * share, y: one.y + (other.y - one.y) * share };
+  };
+  const half = (one, other) => ({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 });
+  const found = [points[0]];
+  for (let at = 1; at < points.length - 1; at += 1) {
+    const [before, corner, after] = [towards(points[at], points[at - 1], BEND), points[at], towards(points[at], points[at + 1], BEND)];
+    found.push(half(found.at(-1), before), before, corner, after);
+  }
+  return [...found, half(found.at(-1), points.at(-1)), points.at(-1)];
+}
+
+/**
+ * Between a client above or below and a broker of a stacked stage: through the gap between clients and brokers, along the
+ * nearer edge, and in from there. So it goes over no card, however many clients stand side by side.
+ */
 function roundTheEdge(scene, from, to, answer) {
   const client = from.column === undefined ? from : to;
   const broker = client === from ? to : from;
   const above = client.y < broker.y;
-  const off = answer ? 5 : 0;
-  const one = {
-    x: above ? client.x + Math.min(24, client.w / 2) : client.x + client.w - Math.min(24, client.w / 2),
-    y: above ? client.y + client.h : client.y
-  };
-  const other = { x: above ? broker.x : broker.x + broker.w, y: middle(broker).y + off };
-  const control = { x: above ? 2 - off : scene.width - 2 + off, y: one.y };
-  return client === from ? [one, control, other] : [other, control, one];
+  const off = answer ? 4 : 0;
+  const x = above ? client.x + Math.min(24, client.w / 2) : client.x + client.w - Math.min(24, client.w / 2);
+  const edge = above ? EDGE / 2 - 2 + off : scene.width - EDGE / 2 + 2 - off;
+  const lane = above ? client.y + client.h + SIDE.wanted / 2 + off : client.y - SIDE.wanted / 4 - off / 2;
+  const y = middle(broker).y + off;
+  const points = [
+    { x, y: above ? client.y + client.h : client.y }, { x, y: lane }, { x: edge, y: lane }, { x: edge, y }, { x: above ? broker.x : broker.x + broker.w, y }];
+  return cornered(client === from ? points : points.reverse());
 }
 
 /**
- * The way from one box to another: [start, control, end] of a quadratic curve.
+ * The way from one box to another: [start, control, end] of a quadratic curve, or of several, each from the end of the last.
  * Between brokers of one column requests go round the left side, answers round the right.
  */
 export function way(scene, from, to, answer) {
@@ -190,8 +210,20 @@ export function way(scene, from, to, answer) {
   return [start, { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 }, end];
 }
 
-/** The point at share `u` (0..1) of a way. */
-export function along([a, c, b], u) {
+/** The point at share `u` (0..1) of a way; of several curves each takes as much of it as it is long. */
+export function along(points, u) {
+  let at = 0;
+  if (points.length > 3) {
+    const lengths = [];
+    for (let one = 0; one + 2 < points.length; one += 2) lengths.push(Math.hypot(points[one + 2].x - points[one].x, points[one + 2].y - points[one].y));
+    let left = u * lengths.reduce((sum, length) => sum + length, 0);
+    while (at < lengths.length - 1 && left > lengths[at]) {
+      left -= lengths[at];
+      at += 1;
+    }
+    u = lengths[at] ? Math.min(1, left / lengths[at]) : 0;
+  }
+  const [a, c, b] = points.slice(2 * at, 2 * at + 3);
   const v = 1 - u;
   return { x: v * v * a.x + 2 * v * u * c.x + u * u * b.x, y: v * v * a.y + 2 * v * u * c.y + u * u * b.y };
 }

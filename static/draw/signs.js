@@ -4,13 +4,16 @@
  *     broker 1 ┄┄ ✕ ┄┄ broker 2          nothing passes
  *     broker 1 ┄ 100 ms ┄ broker 3       slow;  ✕ 30 % lost, ×2 30 % doubled, ⇄ 30 % overtaken, 20 kB/s narrow
  *
- * A sign stands in the middle of its way, or as near to it as it covers no client and no other sign; labels of messages
- * keep off it (`labels.js`).
+ * A sign stands beside the middle of its way, where messages do not pass over it, or as near to it as it covers no client and
+ * no other sign; labels of messages keep off it (`labels.js`).
  */
 import { along, boxOf, way } from "./layout.js";
 
 const SLOW_US = 5000; // what is quicker is a healthy link
-const ABOVE = 7; // pixels between a line and what is written on it
+const ABOVE = 7; // pixels between a bend and what is written beside it
+const DOT = 8; // half of a message that passes
+const NEAR = 0.02; // of a way
+const STEEPEST = 50;
 const SHARES = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82];
 const LETTER = 7.4; // pixels of a sign's letter, at most
 const HIGH = 12;
@@ -43,16 +46,35 @@ export function troubled(scene, state) {
   return [...found.values()];
 }
 
-/** A sign at a share of its way: where its text begins to be written, and the box that it takes. */
+/** How steep a way is at a share of it; 0 is level. */
+function steepness(line, share) {
+  const [before, behind] = [share - NEAR, share + NEAR].map((one) => along(line, one));
+  return Math.min(STEEPEST, Math.abs((behind.y - before.y) / (behind.x - before.x || 1e-6)));
+}
+
+/**
+ * How far from its way the middle of a text of `wide` pixels stands, so that what travels there passes beside it: above a
+ * level way, to the left or the right of a steep one: [[x, y]].
+ */
+function besides(line, share, wide) {
+  if (line.length > 3) return [[0, HIGH / 2 - 2]]; // round the edge of a stacked stage, where only the line itself has room
+  const steep = steepness(line, share);
+  const above = DOT * Math.hypot(1, steep) + (steep * wide) / 2;
+  const side = DOT * Math.hypot(1, 1 / steep) + HIGH / 2 / steep + wide / 2;
+  return above < side - wide / 2 ? [[0, -above], [0, above + HIGH - 3]] : [[-side, HIGH / 2 - 2], [side, HIGH / 2 - 2]];
+}
+
+/** A sign at a share of its way: the places where its text can be written, and the box that each takes. */
 function standing({ from, to, sign }, line, share) {
   const at = along(line, share);
   const cut = sign === "✕";
   const aside = !cut && from.column !== undefined && from.column === to.column; // beside the bend, not on it
   const wide = cut ? CROSS.wide : sign.length * LETTER;
-  const x = at.x - (aside ? ABOVE : 0);
-  const y = at.y + (cut ? 7 : aside ? 5 : -ABOVE);
-  const left = aside ? x - wide : x - wide / 2;
-  return { share, x, y, cut, aside, left, right: left + wide, top: y - (cut ? CROSS.high - 3 : HIGH - 2), bottom: y + 3 };
+  return (cut ? [[0, 7]] : aside ? [[-ABOVE, 5]] : besides(line, share, wide)).map(([right, down]) => {
+    const [x, y] = [at.x + right, at.y + down];
+    const left = aside ? x - wide : x - wide / 2;
+    return { share, x, y, cut, aside, left, right: left + wide, top: y - (cut ? CROSS.high - 3 : HIGH - 2), bottom: y + 3 };
+  });
 }
 
 const meets = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
@@ -63,7 +85,7 @@ export function signPlaces(scene, state) {
   const found = [];
   for (const one of troubled(scene, state)) {
     const line = way(scene, one.from, one.to, false);
-    const places = SHARES.map((share) => standing(one, line, share));
+    const places = SHARES.flatMap((share) => standing(one, line, share));
     const free = places.find((place) => place.left >= 0 && place.right <= scene.width && ![...clients, ...found].some((other) => meets(place, other)));
     found.push({ key: one.key, sign: one.sign, line, ...(free ?? places[0]) });
   }

@@ -28,11 +28,13 @@
  * | nobody reads | start a consumer | start_client |
  * | all of this is done | lessons | |
  *
- * Before all of that: a world that stands still (`standstill`), and a lab that has taken more than it may (`holds`).
+ * Before all of that: a moment of the past (`past`), a world that stands still (`standstill`), and a lab that has taken more
+ * than it may (`holds`). In a copy of an open run (`copied`) trouble comes first, then what the copy is for: no lesson goes on there.
  *
  * A change of leader keeps what is committed. That is all that was acknowledged with acks=all only, so what is said of
  * it depends on the weakest acks in use.
  */
+import { seconds } from "../i18n/format.js";
 import { running, writes } from "./clients.js";
 import { leaderLog, rows } from "./figures.js";
 import { brokerNode, byNumber, controllerNode } from "./names.js";
@@ -237,7 +239,28 @@ export function holds([what]) {
   return { key: `coach.over.${what}`, params: {}, act: "coach.over.do", command: null, panel: "runs" };
 }
 
-/** What is said where time stands still, in the live run or (`elsewhere`) in an opened one: nobody can wait there. */
-export function standstill(elsewhere) {
-  return { key: elsewhere ? "coach.ended" : "coach.standing", params: {}, command: { do: "time", speed: "play" } };
+/** What is said where time stands still, in the live run, in an opened one (`elsewhere`) or in a copy of one: nobody can wait there. */
+export function standstill(elsewhere, made = null) {
+  const command = { do: "time", speed: "play" };
+  if (made) return { key: "coach.copy.standing", params: made, act: "coach.standing.do", command };
+  return { key: elsewhere ? "coach.ended" : "coach.standing", params: {}, command };
+}
+
+/** Of which open run, {parent, t} in seconds, the run that is looked at is a copy; null when it is none. `open`: as the list of runs has them. */
+export function madeOf(open, run) {
+  const one = open.find((other) => other.run === run);
+  if (!one?.parent || !open.some((other) => other.run === one.parent)) return null;
+  return { parent: one.parent, t: seconds(one.forked_at_us) };
+}
+
+/** What is said in a copy that goes on: trouble, else what it is for. What is tried there does not touch the run that it was `made` of. */
+export function copied(state, topicName, number, acks, made) {
+  const partition = state.topics[topicName]?.partitions[number];
+  return trouble(state, `${topicName}-${number}`, partition, acks) ?? { key: "coach.copy", params: made, command: null, compares: true };
+}
+
+/** What is said of a moment of the past, {viewed, cluster} in seconds, of a cluster that goes on or is `paused`, or of a copy. */
+export function past(times, paused, made = null) {
+  const key = made ? "coach.past.copy" : "coach.past";
+  return { key: paused ? `${key}.paused` : key, params: { ...times, ...made }, act: `${key}.do` };
 }

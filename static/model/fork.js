@@ -103,6 +103,24 @@ export function commandsOf(choices, state, topic, { number = "0", rows = [] } = 
 
 const sorted = (value) => (Array.isArray(value) ? [...value].sort((one, other) => one - other) : value);
 
+const topicOf = (partition) => partition.slice(0, partition.lastIndexOf("-"));
+
+/**
+ * Differences in the order in which they tell something: what differs, then what is the same. Of internal topics what is the
+ * same is one line each: {rows, folded: [{topic, n}]}.
+ */
+export function inOrder(partitions) {
+  const rows = [];
+  const folded = new Map();
+  for (const one of partitions) {
+    const topic = topicOf(one.name);
+    if (one.differs.length || !isInternal(topic)) rows.push(one);
+    else folded.set(topic, (folded.get(topic) ?? 0) + 1);
+  }
+  const rank = ({ name, differs }) => (differs.length ? 0 : 2) + (isInternal(topicOf(name)) ? 1 : 0);
+  return { rows: rows.sort((one, other) => rank(one) - rank(other)), folded: [...folded].map(([topic, n]) => ({ topic, n })) };
+}
+
 /**
  * What two outlines differ in: {partitions: [{name, left, right, differs: [fact]}], differing, cluster: [fact]}.
  * A partition that only one has stands there with null on the other side.

@@ -1,7 +1,7 @@
 /** Going on from a moment: which settings, which faults; and two branches side by side. */
 import { commandText, count, seconds } from "../i18n/format.js";
 import { running } from "../model/clients.js";
-import { brokerChoices, configOf, inPlace, PROTECTIONS, SETTINGS, subjectsOf } from "../model/fork.js";
+import { brokerChoices, configOf, inOrder, inPlace, PROTECTIONS, SETTINGS, subjectsOf } from "../model/fork.js";
 import { byNumber } from "../model/names.js";
 import { eventOf } from "../model/reduce.js";
 import { GLYPHS } from "../model/story.js";
@@ -232,6 +232,7 @@ export function compareDialog(view) {
   ];
   if (!compared) return [...head, h("p", { key: "wait", class: "empty", role: "status" }, words.t("compare.loading"))];
   const { found, since, receipts } = compared;
+  const { rows, folded } = inOrder(found.partitions);
   const columns = ["leader", "leader_epoch", "isr", "leo", "hw", "hash"];
   const titles = h("tr", {},
     h("th", { scope: "col" }, words.t("table.partition")),
@@ -248,7 +249,8 @@ export function compareDialog(view) {
     h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "compare-title" },
       h("table", { class: "partitions small compare" },
         h("thead", {}, titles),
-        h("tbody", {}, found.partitions.map((one) => partitionRow(one, words))))),
+        h("tbody", {}, rows.map((one) => partitionRow(one, words)), folded.map((one) => h("tr", { key: `${one.topic} folded`, "data-folded": one.topic },
+          h("th", { scope: "row", colspan: 1 + columns.length, class: "folded" }, words.t("compare.folded", one))))))),
     h("h3", { key: "lanes" }, words.t("compare.since", { t: seconds(since.t) })),
     h("div", { key: "lane-box", class: "compare-lanes" }, lanes(compared, pair, words)),
     h("div", { key: "stories", class: "compare-two" }, compared.stories.map((items, side) => happenings(items.filter((item) => item.loud), words, pair[side]))),

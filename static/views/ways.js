@@ -5,7 +5,8 @@
 import { way } from "../draw/layout.js";
 import { h } from "./patch.js";
 
-export const curve = ([a, c, b]) => `M${a.x} ${a.y}Q${c.x} ${c.y} ${b.x} ${b.y}`;
+/** A way as the path of an SVG. */
+export const curve = ([start, ...rest]) => `M${start.x} ${start.y}Q${rest.map(({ x, y }) => `${x} ${y}`).join(" ")}`;
 
 /** Who writes to the leaders and reads from them; the ways on which something is wrong. */
 export function ways(view, scene) {

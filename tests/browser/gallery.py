@@ -138,12 +138,12 @@ def lessons(view: Gallery) -> None:
         page.evaluate("lab.app.desk.lessons.one && lab.app.desk.lessons.back()")
         page.click(f'[data-scenario="{name}"]')
         seen.see("[data-lesson=run]")
-        for wanted in ("[data-choice]", "[data-guess-broker]"):
+        for wanted in ("#drawer [data-choice]", "#drawer [data-guess-broker]"):
             if page.query_selector(wanted):
                 page.click(f"{wanted} >> nth=0")
-        if page.query_selector("[data-guess-number]"):
-            page.fill("[data-guess-number]", "1")
-        page.click("[data-lesson=run]")
+        if page.query_selector("#drawer [data-guess-number]"):
+            page.fill("#drawer [data-guess-number]", "1")
+        page.click("#drawer [data-lesson=run]")
         seen.wait("lab.app.desk.work === null && lab.app.desk.lessons.result !== null")
         seen.wait(f"lab.app.desk.watch.active && lab.app.desk.watch.ended.facts.scenario.scenario === '{name}'")
         page.evaluate("Object.assign(lab.clock, { playing: false, until: null })")

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { advice, holds, livingInSync, standstill } from "../../static/model/coach.js";
+import { advice, copied, holds, livingInSync, madeOf, past, standstill } from "../../static/model/coach.js";
 import { Tour } from "../../static/desk/tour.js";
 import { Catalogue } from "../../static/i18n/catalogue.js";
 
@@ -139,10 +139,38 @@ test("a lab that holds says of what it has taken too much, and where room can be
   }
 });
 
-test("where time stands still, live, forked or at the end of a run, it is let go on", () => {
-  for (const elsewhere of [false, true]) {
-    const found = standstill(elsewhere);
-    assert.deepEqual(found.command, { do: "time", speed: "play" });
-    for (const words of [english, korean]) assert.notEqual(words.t(found.key), found.key);
-  }
+const OPEN = [
+  { run: "0001", parent: null, forked_at_us: 0 }, { run: "0001-1", parent: "0001", forked_at_us: 12_345_000 }, { run: "0007-1", parent: "0007", forked_at_us: 9 }];
+const MADE = madeOf(OPEN, "0001-1");
+const TIMES = { viewed: "3.1", cluster: "20.0" };
+
+/** What is looked at, what is said, what it names, and what its button does. */
+const COPIES = {
+  "a moment of the past": [past(TIMES, false), "past", "20.0 s and goes on", "Back to live"],
+  "the same of a cluster that stands": [past(TIMES, true), "past.paused", "stands at 20.0 s", "Back to live"],
+  "a moment of a copy's past": [past(TIMES, false, MADE), "past.copy", "copy of run 0001", "Back to now"],
+  "the same of a copy that stands": [past(TIMES, true, MADE), "past.copy.paused", "The copy stands", "Back to now"],
+  "a cluster that stands": [standstill(false), "standing", "stands still", "Let it go on"],
+  "a recorded run at its end": [standstill(true), "ended", "at its end", "Let it go on"],
+  "a copy that stands": [standstill(true, MADE), "copy.standing", "made at 12.345 s", "Let it go on"],
+  "a copy that goes on": [copied(world(), "orders", "0", "all", MADE), "copy", "does not touch it", "Compare with 0001"],
+  "a copy in which nothing was tried": [copied(world({ partition: { leader_epoch: 0 } }), "orders", "0", "all", MADE), "copy", "run 0001", "Compare with 0001"],
+  "a copy without a topic": [copied({ ...world(), topics: {} }, undefined, "0", "all", MADE), "copy", "run 0001", "Compare with 0001"],
+  "a copy with a dead leader": [copied(world({ dead: [1], partition: MOVED }), "orders", "0", "all", MADE), "moved.all", "Broker 2", "Restart broker 1"],
+};
+
+for (const [name, [found, key, names, button]] of Object.entries(COPIES)) {
+  test(name, () => {
+    assert.equal(found.key, `coach.${key}`);
+    const act = found.act ?? `${found.key}.do`;
+    assert.ok(english.t(found.key, found.params).includes(names), english.t(found.key, found.params));
+    assert.equal(english.t(act, found.params), button);
+    for (const text of [found.key, act]) assert.doesNotMatch(korean.t(text, found.params), /[{}]|undefined|coach\./, text);
+  });
+}
+
+test("only a run whose original is open is a copy, and where time stands still it is let go on", () => {
+  assert.deepEqual(MADE, { parent: "0001", t: "12.345" });
+  assert.deepEqual([madeOf(OPEN, "0001"), madeOf(OPEN, "0007-1"), madeOf(OPEN, "9")], [null, null, null]);
+  for (const found of [standstill(false), standstill(true), standstill(true, MADE)]) assert.deepEqual(found.command, { do: "time", speed: "play" });
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { Forks } from "../../static/desk/forks.js";
-import { commandsOf, subjectsOf, trialOf } from "../../static/model/fork.js";
+import { commandsOf, difference, inOrder, subjectsOf, trialOf } from "../../static/model/fork.js";
 
 test("free settings of a fork are one command for each client, topic and broker", () => {
   const state = {
@@ -43,4 +43,14 @@ test("with time that stands the dialog says that settings come after faults, els
   assert.equal(said(true, [setting], { "broker:1": "kill" }), false);
   assert.equal(said(false, [setting], {}), false);
   assert.equal(said(false, [], { "broker:1": "kill" }), false);
+});
+
+test("of two runs what differs comes first, and internal partitions that are the same are one line", () => {
+  const same = { leader: 1, leader_epoch: 0, isr: [1, 2], leo: 5, hw: 5, hash: "a" };
+  const offsets = (count) => Object.fromEntries(Array.from({ length: count }, (_, number) => [`__consumer_offsets-${number}`, same]));
+  const left = { partitions: { ...offsets(50), "orders-0": same, "orders-1": same, "payments-0": same } };
+  const right = { partitions: { ...offsets(50), "__consumer_offsets-7": { ...same, leo: 6 }, "orders-0": same, "orders-1": { ...same, leader: 2 } } };
+  const { rows, folded } = inOrder(difference(left, right).partitions);
+  assert.deepEqual(rows.map(({ name }) => name), ["orders-1", "payments-0", "__consumer_offsets-7", "orders-0"]);
+  assert.deepEqual(folded, [{ topic: "__consumer_offsets", n: 49 }]);
 });

@@ -88,6 +88,16 @@ def test_what_a_producer_had_sent_when_it_crashed_waits_no_longer_once_it_is_bac
     assert longest_outage(rows) == Outage("orders-0", 24, 93, True), "as long as it lives it asks again"
 
 
+def test_that_a_producer_is_dead_for_good_is_no_outage_of_what_it_wrote_to() -> None:
+    rows = [send(5, "invoke", 1), send(9, "ok", 1), send(20, "invoke", 2), send(22, "invoke", 3, partition=3), send(400, "ok", 3, partition=3)]
+    for row, process in zip(rows, ("a", "a", "a", "b", "b"), strict=True):
+        row["process"] = process
+    assert longest_outage(rows[:3], [(31, "a")]) == Outage("orders-0", 20, 31, False), "up to its death it waited"
+    assert longest_outage(rows, [(31, "a")]) == Outage("orders-3", 22, 400, True)
+    assert longest_outage(rows, [(31, "broker-1"), (410, "a")]) == Outage("orders-0", 20, 410, False), "while it lives it waits"
+    assert longest_outage(rows, [(3, "a"), (20, "b")]) == Outage("orders-0", 20, 400, False), "an end before its sends is another life's"
+
+
 def test_a_lesson_and_its_other_course_part_where_the_fork_begins() -> None:
     one, other = run_once("session-expiry"), run_once("session-expiry", "fork")
     assert one.passed and other.passed
