@@ -9,15 +9,18 @@
 import { legSpeed, standing } from "../model/watching.js";
 
 const FRAMES = 60; // until the line must have been drawn
+const PHONE = "(max-width: 639px)"; // where the page's head would push the stage below its edge
+const ABOVE = 4; // pixels
 
 /**
  * The line over the stage gets the focus: the space bar plays, and presses no button that had it before. A line that is
- * not shown yet, or is made anew meanwhile, does not have it then.
+ * not shown yet, or is made anew meanwhile, does not have it then. On a phone it goes to the upper edge: the whole stage shows below it.
  */
 function reachLine(frames) {
   if (!globalThis.document) return;
   const line = document.querySelector("[data-watch]");
   line?.focus({ preventScroll: true });
+  if (line && matchMedia(PHONE).matches) scrollBy({ top: line.getBoundingClientRect().top - ABOVE });
   if ((!line || document.activeElement !== line) && frames > 0) requestAnimationFrame(() => reachLine(frames - 1));
 }
 
@@ -52,10 +55,15 @@ export class Watch {
     this.stops = stops.map((stop) => this.#placed(stop)).filter(Boolean);
     Object.assign(this, { ended, began: from, pace: 1 });
     if (desk.panel) desk.close({ back: false });
-    reachLine(FRAMES);
+    this.reach();
     app.clock.goTime(from);
     app.set({ selected: null });
     if (!this.reduced?.matches) this.go();
+  }
+
+  /** Its line over the stage has the focus, and shows. */
+  reach() {
+    reachLine(FRAMES);
   }
 
   #placed({ seq, event, say }) {

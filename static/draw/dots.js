@@ -158,7 +158,7 @@ export class Dots {
     this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
     context.globalAlpha = 1;
     if (flight.failed || (share > 0.08 && share < 0.85 && !this.#unnamed(flight)))
-      this.#label([at], flight, flight.count > 1 ? [`${flight.label} ×${flight.count}`, flight.label] : [flight.label]);
+      this.#label(placesOf(curve, at, flight), flight, flight.count > 1 ? [`${flight.label} ×${flight.count}`, flight.label] : [flight.label]);
   }
 
   /** Answers that say nothing but yes have no name where the picture is to be calm: the question beside them has one. */
@@ -199,7 +199,7 @@ export class Dots {
       this.#shape(at, flight, flight.first ? 7.5 : 5.5);
       context.stroke();
       const more = flight.first ? behind.get(`${flight.from}>${flight.to}`) : 0;
-      this.#label([at], { ...flight, labelled: flight.first, quiet: !flight.first }, more ? [`${flight.label} +${more}`, flight.label] : [flight.label]);
+      this.#label(placesOf(curve, at, flight), { ...flight, labelled: flight.first, quiet: !flight.first }, more ? [`${flight.label} +${more}`, flight.label] : [flight.label]);
     }
   }
 
@@ -250,6 +250,11 @@ export class Dots {
 function curveOf(flight, scene, state) {
   const [from, to] = [boxOf(scene, flight.from, state), boxOf(scene, flight.to, state)];
   return from && to && from !== to ? way(scene, from, to, flight.answer) : null;
+}
+
+/** Where the label of a flight may stand: at it, and what failed on a stacked stage also where its way leaves or comes to the client. */
+function placesOf(curve, at, { failed, answer }) {
+  return failed && curve.length > 3 ? [at, answer ? curve.at(-4) : curve[3]] : [at];
 }
 
 function colourOf({ from, failed, kind }, palette) {

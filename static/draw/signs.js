@@ -57,15 +57,23 @@ function steepness(line, share) {
  * level way, to the left or the right of a steep one: [[x, y]].
  */
 function besides(line, share, wide) {
-  if (line.length > 3) return [[0, HIGH / 2 - 2]]; // round the edge of a stacked stage, where only the line itself has room
   const steep = steepness(line, share);
-  const above = DOT * Math.hypot(1, steep) + (steep * wide) / 2;
-  const side = DOT * Math.hypot(1, 1 / steep) + HIGH / 2 / steep + wide / 2;
-  return above < side - wide / 2 ? [[0, -above], [0, above + HIGH - 3]] : [[-side, HIGH / 2 - 2], [side, HIGH / 2 - 2]];
+  const above = DOT * Math.hypot(1, steep) + (steep * wide) / 2 + 3; // what hangs below a base line
+  const side = DOT * Math.hypot(1, 1 / steep) + (HIGH / 2 + 1) / steep + wide / 2;
+  return above < side - wide / 2 ? [[0, -above], [0, above + HIGH - 5]] : [[-side, HIGH / 2 - 2], [side, HIGH / 2 - 2]];
+}
+
+/** On the ways of a stacked stage only the line itself has room: the text is upright at an edge. */
+function onTheLine(line, share, wide) {
+  const { x, y } = along(line, share);
+  const upright = steepness(line, share) > 1;
+  const [right, down] = upright ? [HIGH / 2, wide / 2] : [wide / 2, HIGH / 2];
+  return { share, upright, x: upright ? x + HIGH / 2 - 2 : x, y: upright ? y : y + HIGH / 2 - 2, left: x - right, right: x + right, top: y - down, bottom: y + down };
 }
 
 /** A sign at a share of its way: the places where its text can be written, and the box that each takes. */
-function standing({ from, to, sign }, line, share) {
+function standing({ from, to, sign }, line, share, stacked) {
+  if (stacked && sign !== "✕") return [onTheLine(line, share, sign.length * LETTER)];
   const at = along(line, share);
   const cut = sign === "✕";
   const aside = !cut && from.column !== undefined && from.column === to.column; // beside the bend, not on it
@@ -79,13 +87,13 @@ function standing({ from, to, sign }, line, share) {
 
 const meets = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
 
-/** All signs of the stage: {key, sign, line, share, x, y, cut, aside, left, right, top, bottom}. */
+/** All signs of the stage: {key, sign, line, share, x, y, cut, aside, upright, left, right, top, bottom}. */
 export function signPlaces(scene, state) {
   const clients = [...scene.left, ...scene.right].map(({ x, y, w, h }) => ({ left: x, right: x + w, top: y, bottom: y + h }));
   const found = [];
   for (const one of troubled(scene, state)) {
     const line = way(scene, one.from, one.to, false);
-    const places = SHARES.flatMap((share) => standing(one, line, share));
+    const places = SHARES.flatMap((share) => standing(one, line, share, scene.stacked));
     const free = places.find((place) => place.left >= 0 && place.right <= scene.width && ![...clients, ...found].some((other) => meets(place, other)));
     found.push({ key: one.key, sign: one.sign, line, ...(free ?? places[0]) });
   }

@@ -23,6 +23,6 @@ export function ways(view, scene) {
 }
 
 /** What is written on them, above everything that stands beside. */
-export const waySigns = ({ signs }) => signs.map(({ key, sign, cut, aside, x, y }) => h("text", {
-  key, class: `${cut ? "cut" : "slow"}-mark${aside ? " aside" : ""}`, x, y
+export const waySigns = ({ signs }) => signs.map(({ key, sign, cut, aside, upright, x, y }) => h("text", {
+  key, class: `${cut ? "cut" : "slow"}-mark${aside ? " aside" : ""}`, x, y, transform: upright ? `rotate(-90 ${x} ${y})` : null
 }, sign));

@@ -152,6 +152,7 @@ def lessons(view: Gallery) -> None:
         for width in (1440, 390):
             for dark in (False, True):
                 view.dress(dark=dark, width=width)
+                page.evaluate("lab.app.desk.watch.reach()")
                 view.look(f"moment-{name}")
         view.dress()
     page.evaluate("(run) => lab.app.desk.look(run)", live)

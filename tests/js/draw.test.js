@@ -223,6 +223,27 @@ test("on a phone no way between two brokers leaves the stage", () => {
   }
 });
 
+test("on a phone no way to a client goes over a card, however many clients and groups there are", () => {
+  const names = (kind, count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`${kind}-${index}`, { kind, state: "running" }]));
+  for (const count of [1, 2, 3]) {
+    const own = { ...state, brokers: brokers(3), clients: { ...names("producer", count), ...names("consumer", count) } };
+    const scene = layout(own, 370, 620);
+    assert.ok(scene.stacked);
+    for (const client of [...scene.left, ...scene.right]) for (const broker of scene.brokers) for (const answer of [false, true]) {
+      const ways = [way(scene, client, broker, answer), way(scene, broker, client, answer)];
+      assert.ok(Math.abs(along(ways[0], 0).y - along(ways[1], 1).y) < 0.01);
+      for (let share = 0.02; share < 1; share += 0.02) {
+        const { x, y } = along(ways[0], share);
+        assert.ok(x >= 0 && x <= 370, `${client.name} ${broker.id}: ${x}`);
+        for (const other of [...scene.left, ...scene.right, ...scene.brokers]) {
+          const inside = x > other.x + 1 && x < other.x + other.w - 1 && y > other.y + 1 && y < other.y + other.h - 1;
+          assert.ok(!inside, `${client.name} ${broker.id} ${answer}: ${x} ${y} is on ${other.id ?? other.name}`);
+        }
+      }
+    }
+  }
+});
+
 test("a link says in signs what it does, and both of its directions are one line", () => {
   assert.deepEqual([{ delay_us: 1000 }, { delay_us: 100_000, drop: 0.3 }, { duplicate: 0.3 }, { reorder: 1 }, { bandwidth: 20_000 }, { partitioned: true, drop: 1 }].map(linkSign),
     ["", "100 ms · ✕ 30 %", "×2 30 %", "⇄ 100 %", "20 kB/s", "✕"]);
@@ -234,9 +255,10 @@ test("a link says in signs what it does, and both of its directions are one line
 
 test("a sign stands on its way where it covers no client and no other sign, and labels keep off it", () => {
   const own = { ...state, brokers: brokers(3), links: ["broker-2", "broker-3"].flatMap((other) => [{ from: "broker-1", to: other, delay_us: 400_000 }]) };
-  for (const width of [640, 790, 1100, 1440]) {
-    const scene = layout(own, width, 420);
+  for (const [width, height] of [[370, 520], [640, 420], [790, 420], [1100, 420], [1440, 420]]) {
+    const scene = layout(own, width, height);
     const signs = signPlaces(scene, own);
+    assert.ok(signs.every(({ left, right }) => left >= 0 && right <= width), `${width} ${JSON.stringify(signs)}`);
     const clients = [...scene.left, ...scene.right].map(({ x, y, w, h }) => ({ left: x, right: x + w, top: y, bottom: y + h }));
     assert.equal(signs.length, 2);
     const apart = (one, other) => one.right <= other.left || other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top;
@@ -245,6 +267,19 @@ test("a sign stands on its way where it covers no client and no other sign, and 
     const label = { places: [{ x: sign.x, y: sign.y }], texts: ["Fetch"], side: -1, rank: 1, before: null, way: "a" };
     const [{ place }] = arrange([label], { ...scene, signs }, (text) => text.length * 6.3);
     assert.ok(place === null || apart(place, sign));
+  }
+});
+
+test("what travels on a slow way does not pass over what is written beside it", () => {
+  const own = { ...state, brokers: brokers(3), links: [1, 2, 3].map((id) => ({ from: "producer-a", to: `broker-${id}`, delay_us: 400_000 })) };
+  for (const width of [640, 1100, 1440]) {
+    for (const { line, left, right, top, bottom, sign } of signPlaces(layout(own, width, 420), own)) {
+      for (let share = 0; share <= 1; share += 0.02) {
+        const { x, y } = along(line, share);
+        const far = Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom));
+        assert.ok(far >= 7, `${width}: ${sign} at ${[left, right, top, bottom]} and ${x} ${y}`);
+      }
+    }
   }
 });
 
