@@ -199,7 +199,8 @@ export class Dots {
       this.#shape(at, flight, flight.first ? 7.5 : 5.5);
       context.stroke();
       const more = flight.first ? behind.get(`${flight.from}>${flight.to}`) : 0;
-      this.#label(placesOf(curve, at, flight), { ...flight, labelled: flight.first, quiet: !flight.first }, more ? [`${flight.label} +${more}`, flight.label] : [flight.label]);
+      const places = placesOf(curve, at, flight);
+      this.#label(places, { ...flight, labelled: flight.first, quiet: !flight.first }, more ? [`${flight.label} +${more}`, flight.label] : [flight.label]);
     }
   }
 

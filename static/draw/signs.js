@@ -68,7 +68,9 @@ function onTheLine(line, share, wide) {
   const { x, y } = along(line, share);
   const upright = steepness(line, share) > 1;
   const [right, down] = upright ? [HIGH / 2, wide / 2] : [wide / 2, HIGH / 2];
-  return { share, upright, x: upright ? x + HIGH / 2 - 2 : x, y: upright ? y : y + HIGH / 2 - 2, left: x - right, right: x + right, top: y - down, bottom: y + down };
+  const base = HIGH / 2 - 2;
+  const place = upright ? { x: x + base, y } : { x, y: y + base };
+  return { ...place, share, upright, left: x - right, right: x + right, top: y - down, bottom: y + down };
 }
 
 /** A sign at a share of its way: the places where its text can be written, and the box that each takes. */

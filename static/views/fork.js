@@ -140,6 +140,10 @@ function partitionRow({ name, left, right, differs }, words) {
     }));
 }
 
+/** What is the same of an internal topic. */
+const foldedRow = (one, wide, words) => h("tr", { key: `${one.topic} folded`, "data-folded": one.topic },
+  h("th", { scope: "row", colspan: wide, class: "folded" }, words.t("compare.folded", one)));
+
 function lanes(compared, run, words) {
   const { since, left, right } = compared;
   const end = Math.max(left.t, right.t, since.t + 1);
@@ -249,8 +253,7 @@ export function compareDialog(view) {
     h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "compare-title" },
       h("table", { class: "partitions small compare" },
         h("thead", {}, titles),
-        h("tbody", {}, rows.map((one) => partitionRow(one, words)), folded.map((one) => h("tr", { key: `${one.topic} folded`, "data-folded": one.topic },
-          h("th", { scope: "row", colspan: 1 + columns.length, class: "folded" }, words.t("compare.folded", one))))))),
+        h("tbody", {}, rows.map((one) => partitionRow(one, words)), folded.map((one) => foldedRow(one, 1 + columns.length, words))))),
     h("h3", { key: "lanes" }, words.t("compare.since", { t: seconds(since.t) })),
     h("div", { key: "lane-box", class: "compare-lanes" }, lanes(compared, pair, words)),
     h("div", { key: "stories", class: "compare-two" }, compared.stories.map((items, side) => happenings(items.filter((item) => item.loud), words, pair[side]))),

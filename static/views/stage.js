@@ -125,6 +125,7 @@ function brokerCard(view, box, former) {
   const note = stateText(broker, words);
   const disk = diskText(broker, words);
   const end = box.x + box.w - 32; // of what stands in its head, before its menu
+  const noted = end - Math.max(2, crown.room); // where its note on more partitions ends
   const more = box.w < NARROW ? `+${hidden}` : words.t("stage.more", { n: hidden });
   return h("g", {
     key: box.id,
@@ -139,10 +140,10 @@ function brokerCard(view, box, former) {
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 18 }, `${words.t("noun.broker")} ${box.id} `,
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
       disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), `▤✕ ${disk.short}`)),
-    hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: end - Math.max(2, crown.room), y: box.y + 17 },
+    hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: noted, y: box.y + 17 },
       h("title", {}, words.t("stage.more", { n: hidden })), more),
     worded ? pipelineWay(view, box) : below ? pipelineStrip(view, box, box.x + 18, end, box.h - WORDED + 4)
-      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), end - Math.max(2, crown.room) - (hidden > 0 ? widthOf(more, 6.8, 12) + 12 : 0)),
+      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), noted - (hidden > 0 ? widthOf(more, 6.8, 12) + 12 : 0)),
     crown.draw(end - 22, box.y + 5),
     numbers.map((number, index) => replicaRow(view, box, number, { ...places[index], alone: all === 1 })),
     dots(view, "broker", box.id, words.t("menu.of", { name: `${words.t("noun.broker")} ${box.id}` }), box.x + box.w - 27, box.y + 1),
