@@ -19,6 +19,7 @@ const STEP_MS = 500;
 const STILL_MS = 1600; // how long an arrow stays where nothing travels
 const LABEL_MS = 250; // how long a crowd keeps its label
 const FONT = 11.5;
+const SIGN = 12; // as the style sheet has it
 const STANDING = 500; // above, only the first of each link is drawn
 
 export class Dots {
@@ -112,6 +113,7 @@ export class Dots {
     for (const crowd of traffic.crowds.values()) this.#crowd(crowd, scene, state, palette, wall);
     for (const flight of traffic.flights) this.#flight(flight, scene, state, palette, wall);
     this.#stand(scene, state, palette);
+    this.#sign(scene, palette);
     this.#write(scene, palette);
     this.clean = true; // what is under way is painted anew anyway
     if (!traffic.busy) this.painted = -Infinity;
@@ -233,6 +235,17 @@ export class Dots {
       this.widths.set(text, (wide = this.context.measureText(text).width));
     }
     return wide;
+  }
+
+  /** What links do, once more above what passes: where there is no room beside a way it is written on it. */
+  #sign({ signs = [] }, palette) {
+    const look = { font: palette.font(SIGN, 700), size: SIGN, ground: palette.ground, ink: palette.warn, ratio: globalThis.devicePixelRatio || 1 };
+    this.context.font = look.font; // of the widths
+    for (const { sign, cut, upright, aside, x, y } of signs) {
+      if (cut || upright) continue;
+      const wide = this.context.measureText(sign).width;
+      this.inscriptions.put(this.context, sign, aside ? x - wide : x - wide / 2, y, look);
+    }
   }
 
   /** Labels that cover neither cards nor one another: failures first, then those that were there before, then the loud ones. */

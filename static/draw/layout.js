@@ -178,7 +178,7 @@ function roundTheEdge(scene, from, to, answer) {
   const off = answer ? 4 : 0;
   const x = above ? client.x + Math.min(24, client.w / 2) : client.x + client.w - Math.min(24, client.w / 2);
   const edge = above ? EDGE / 2 - 2 + off : scene.width - EDGE / 2 + 2 - off;
-  const lane = above ? client.y + client.h + SIDE.wanted / 2 + off : client.y - SIDE.wanted / 4 - off / 2;
+  const lane = above ? client.y + client.h + SIDE.wanted / 2 + off / 2 : client.y - SIDE.wanted / 4 - off / 2;
   const y = middle(broker).y + off;
   const points = [
     { x, y: above ? client.y + client.h : client.y }, { x, y: lane }, { x: edge, y: lane }, { x: edge, y }, { x: above ? broker.x : broker.x + broker.w, y }];

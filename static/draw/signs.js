@@ -4,8 +4,8 @@
  *     broker 1 ┄┄ ✕ ┄┄ broker 2          nothing passes
  *     broker 1 ┄ 100 ms ┄ broker 3       slow;  ✕ 30 % lost, ×2 30 % doubled, ⇄ 30 % overtaken, 20 kB/s narrow
  *
- * A sign stands beside the middle of its way, where messages do not pass over it, or as near to it as it covers no client and
- * no other sign; labels of messages keep off it (`labels.js`).
+ * A sign stands beside the middle of its way, where messages do not pass over it, or as near to it as it covers no card
+ * and no other sign; labels of messages keep off it (`labels.js`).
  */
 import { along, boxOf, way } from "./layout.js";
 
@@ -63,10 +63,9 @@ function besides(line, share, wide) {
   return above < side - wide / 2 ? [[0, -above], [0, above + HIGH - 5]] : [[-side, HIGH / 2 - 2], [side, HIGH / 2 - 2]];
 }
 
-/** On the ways of a stacked stage only the line itself has room: the text is upright at an edge. */
-function onTheLine(line, share, wide) {
+/** Where there is no room beside a way, as on a stacked stage, the line itself has it; the text is upright at an edge. */
+function onTheLine(line, share, wide, upright = steepness(line, share) > 1) {
   const { x, y } = along(line, share);
-  const upright = steepness(line, share) > 1;
   const [right, down] = upright ? [HIGH / 2, wide / 2] : [wide / 2, HIGH / 2];
   const base = HIGH / 2 - 2;
   const place = upright ? { x: x + base, y } : { x, y: y + base };
@@ -91,12 +90,14 @@ const meets = (one, other) => one.left < other.right && other.left < one.right &
 
 /** All signs of the stage: {key, sign, line, share, x, y, cut, aside, upright, left, right, top, bottom}. */
 export function signPlaces(scene, state) {
-  const clients = [...scene.left, ...scene.right].map(({ x, y, w, h }) => ({ left: x, right: x + w, top: y, bottom: y + h }));
+  const boxes = [...scene.left, ...scene.right, ...(scene.stacked ? [] : scene.brokers)];
+  const cards = boxes.map(({ x, y, w, h }) => ({ left: x, right: x + w, top: y, bottom: y + h }));
   const found = [];
   for (const one of troubled(scene, state)) {
     const line = way(scene, one.from, one.to, false);
     const places = SHARES.flatMap((share) => standing(one, line, share, scene.stacked));
-    const free = places.find((place) => place.left >= 0 && place.right <= scene.width && ![...clients, ...found].some((other) => meets(place, other)));
+    const isFree = (place) => place.left >= 0 && place.right <= scene.width && ![...cards, ...found].some((other) => meets(place, other));
+    const free = places.find(isFree) ?? SHARES.map((share) => onTheLine(line, share, one.sign.length * LETTER, false)).find(isFree);
     found.push({ key: one.key, sign: one.sign, line, ...(free ?? places[0]) });
   }
   return found;

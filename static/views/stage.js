@@ -23,7 +23,6 @@ import { h } from "./patch.js";
 import { side } from "./sides.js";
 import { waySigns, ways } from "./ways.js";
 
-const NARROW = 290; // a card without room for long notes
 const ROOMY = 1000; // a stage with room for what its legend says of checksums
 
 /** The partitions of `topic` that a card with room for `rows` rows shows, the chosen one among them. */
@@ -107,6 +106,13 @@ export function placesOf(view, numbers, id, space, tall, first) {
   });
 }
 
+/** How many partitions more a card has than it shows: in words where these have room beside what else its head says. */
+function moreText(hidden, room, others, words) {
+  const used = others.filter(Boolean).reduce((sum, text) => sum + widthOf(text, 7.6, 13) + 5, 0);
+  const whole = words.t("stage.more", { n: hidden });
+  return used + widthOf(whole, 6.8, 12) + 6 < room ? whole : `+${hidden}`;
+}
+
 function brokerCard(view, box, former) {
   const { words, topic, chosenNumber } = view;
   const { broker } = box;
@@ -124,9 +130,11 @@ function brokerCard(view, box, former) {
   const crown = crownOf(view, box.id, former);
   const note = stateText(broker, words);
   const disk = diskText(broker, words);
+  const name = `${words.t("noun.broker")} ${box.id} `;
+  const faulty = disk ? `▤✕ ${disk.short}` : "";
   const end = box.x + box.w - 32; // of what stands in its head, before its menu
   const noted = end - Math.max(2, crown.room); // where its note on more partitions ends
-  const more = box.w < NARROW ? `+${hidden}` : words.t("stage.more", { n: hidden });
+  const more = moreText(hidden, noted - box.x - 18, [name, note, faulty], words);
   return h("g", {
     key: box.id,
     class: `broker ${brokerClass(box.id)} ${broker.state}${broker.registered ? "" : " unregistered"}${view.spot?.kind === "broker" && view.spot.name === box.id ? " spot" : ""}`
@@ -137,9 +145,9 @@ function brokerCard(view, box, former) {
       height: box.h, rx: 10
     }),
     h("rect", { class: "spine", x: box.x, y: box.y, width: 7, height: box.h + 1, rx: 3 }),
-    h("text", { class: "broker-name", x: box.x + 18, y: box.y + 18 }, `${words.t("noun.broker")} ${box.id} `,
+    h("text", { class: "broker-name", x: box.x + 18, y: box.y + 18 }, name,
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
-      disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), `▤✕ ${disk.short}`)),
+      disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), faulty)),
     hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: noted, y: box.y + 17 },
       h("title", {}, words.t("stage.more", { n: hidden })), more),
     worded ? pipelineWay(view, box) : below ? pipelineStrip(view, box, box.x + 18, end, box.h - WORDED + 4)
