@@ -17,7 +17,7 @@ import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
 import { PARTS, beginning, keep } from "./store.js";
 import { Present } from "./time/present.js";
-import { BELOW_TABS, reveal } from "./views/reveal.js";
+import { BELOW_TABS, intoSight, reveal } from "./views/reveal.js";
 
 const FRAMES = 60; // until a tab must have been drawn
 
@@ -88,6 +88,12 @@ export class App extends Looking {
   /** A tab of the inspector; where there is none, what is looked into brings it. */
   showTab(tab) {
     this.set({ tab, tabScroll: 0, mode: "inspect" });
+  }
+
+  /** Show a record; beside the story it comes into sight, with as much of the stage as there is room for. */
+  openRecord(name, offset, broker) {
+    super.openRecord(name, offset, broker);
+    if (this.mode !== "inspect") intoSight(document.getElementById("ledger"));
   }
 
   /** Show a client or a group in the inspector: its card, in sight and with the focus. */

@@ -15,3 +15,23 @@ export function reveal(element, below = 0) {
   }
   if (getComputedStyle(document.body).overflowY === "visible") scrollBy(0, top() - document.getElementById("top").getBoundingClientRect().bottom - below);
 }
+
+const GROWN_MS = 1000; // until a panel has what it asked for
+
+/**
+ * Where the page scrolls: as far as it takes to have an element above the time bar, with as much of what stands above it as there
+ * is room for; again whenever it grows, for a second.
+ */
+export function intoSight(element) {
+  if (getComputedStyle(document.body).overflowY !== "visible") return;
+  const grown = new ResizeObserver(() => upToTheBar(element));
+  grown.observe(element);
+  setTimeout(() => grown.disconnect(), GROWN_MS);
+}
+
+function upToTheBar(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  const bar = document.getElementById("timebar").getBoundingClientRect().top;
+  const head = document.getElementById("top").getBoundingClientRect().bottom;
+  scrollBy(0, Math.max(0, Math.min(bottom - bar, top - Math.max(0, head))));
+}
