@@ -7,6 +7,7 @@
 | ("brokers", "1") | dynamic settings of this broker | BrokerConfig, and from there all logs |
 | ("brokers", "<default>") | dynamic settings of all brokers | the same, behind those of this broker |
 
+A topic's `message.format.version` that does not count (`metadata.message_formats`) is kept and told as well.
 Where they are kept and how their changes are heard of is the cluster's business (`cluster.port`). A value that does not
 fit is refused and told; what stood there before stays.
 """
@@ -18,11 +19,13 @@ from typing import TYPE_CHECKING
 
 from broker_core.kernel import events
 from broker_core.kernel.errors import what_of
+from broker_core.kernel.problems import Problem
 from broker_core.log.config import LogConfig
 from broker_core.log.errors import InvalidConfig
 from broker_core.metadata.config_entities import BROKERS, DEFAULT_ENTITY, GROUPS, TOPICS, Entity
 from broker_core.metadata.configs import ConfigError
 from broker_core.metadata.configs_topics import topic_config
+from broker_core.metadata.message_formats import FORMAT, format_in_force, ignored_format
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
@@ -44,6 +47,7 @@ class ConfigStore:
         values = topic_config(overrides, self.broker.config)
         if (small := values.get("internal.segment.bytes")) is not None:
             values = {**values, "segment.bytes": small}
+        values = {**values, FORMAT: format_in_force(overrides, self.broker.config)}
         return LogConfig.from_strings({name: text for name, text in values.items() if name in LOG_SETTINGS})
 
     def log_config_of(self, topic: str) -> LogConfig:
@@ -67,6 +71,9 @@ class ConfigStore:
         except (ConfigError, InvalidConfig, ValueError) as error:
             self._refused((TOPICS, topic), error)
             return
+        ignored = ignored_format(values, self.broker.config)
+        if ignored is not None and values.get(FORMAT) != self.overrides.get(topic, {}).get(FORMAT):
+            self._told((TOPICS, topic), ignored)
         self.overrides[topic] = values
         self.broker.log_manager.update_topic_config(topic, config)
 
@@ -89,4 +96,7 @@ class ConfigStore:
             logs.update_topic_config(topic, self.log_config(topic, overrides))
 
     def _refused(self, entity: Entity, error: Exception) -> None:
-        self.broker.node.emit(events.COMMAND_REFUSED, command={"config": "/".join(entity)}, problem=what_of(error))
+        self._told(entity, what_of(error))
+
+    def _told(self, entity: Entity, what: Problem) -> None:
+        self.broker.node.emit(events.COMMAND_REFUSED, command={"config": "/".join(entity)}, problem=what)

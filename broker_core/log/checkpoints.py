@@ -138,6 +138,12 @@ def write_topic_id(storage: Storage, path: str, topic_id: uuid.UUID) -> None:
     storage.write_text(path, f"version: 0\ntopic_id: {text}")
 
 
+def keep_topic_id(storage: Storage, path: str, topic_id: uuid.UUID) -> None:
+    """Write `partition.metadata` unless it says so already."""
+    if read_topic_id(storage, path) != topic_id:
+        write_topic_id(storage, path, topic_id)
+
+
 def read_meta_properties(storage: Storage, log_dir: str) -> dict[str, str]:
     """`meta.properties` of a log directory; {} when there is none. Raises CorruptCheckpoint."""
     path = f"{log_dir}/{META_PROPERTIES}"

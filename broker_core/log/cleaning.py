@@ -231,7 +231,7 @@ class Cleaning:
         log, config = self.log, self.log.config
         return _Copying(group, LogSegment(
             log.storage, log.directory, group[0].base_offset, config.segment_index_bytes, config.index_interval_bytes,
-            group[-1].created_ms, CLEANED,
+            group[-1].modified_ms, CLEANED,
         ))  # fmt: skip
 
     def _copy(self, work: _Copying, limit: int) -> bool:

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, fields
 from crc32c import crc32c
 
 from broker_core.log.errors import InvalidConfig
+from broker_core.log.releases import magic_of
 from broker_core.records.compression import BY_NAME, DEFAULT_BOUND, GZIP, LZ4, ZSTD
-from broker_core.records.validate import CREATE_TIME, LOG_APPEND_TIME, LONG_MAX, ValidationRules
+from broker_core.records.record_rules import CREATE_TIME
+from broker_core.records.validate import LOG_APPEND_TIME, LONG_MAX, ValidationRules
 
 DECOMPRESSED_LEAST = 32 * 1024 * 1024
 """What any batch may decompress to: all that a producer holds by default (`buffer.memory`)."""
@@ -61,6 +63,7 @@ class LogConfig:
     min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = LONG_MAX
     preallocate: bool = False
+    message_format_version: str = "3.0-IV1"
     message_downconversion_enable: bool = True
     leader_replication_throttled_replicas: str = ""
     follower_replication_throttled_replicas: str = ""
@@ -102,6 +105,11 @@ class LogConfig:
         return "compact" in self.cleanup_policy
 
     @property
+    def magic(self) -> int:
+        """The format that the log is written in (`message.format.version`; see `metadata.message_formats`)."""
+        return magic_of(self.message_format_version)
+
+    @property
     def is_deleted(self) -> bool:
         """Whether retention by time and size applies."""
         return "delete" in self.cleanup_policy
@@ -124,6 +132,7 @@ class LogConfig:
             after_max_ms=self.message_timestamp_difference_max_ms if after == LONG_MAX else after,
             compacted=self.is_compacted,
             compression=codec,
+            magic=self.magic,
             level=self._levels().get(codec) if codec is not None else None,
             decompressed_bound=min(DEFAULT_BOUND, max(DECOMPRESSED_LEAST, 4 * self.max_message_bytes)),
         )

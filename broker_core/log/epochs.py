@@ -14,6 +14,9 @@ written under it; `leader-epoch-checkpoint` holds the same on disk.
 A follower cuts its log to that end offset: what lies behind it was written by a leader whose tail
 the cluster has given up. Without it followers cut to their high watermark, which loses or
 diverges (scenarios S1, S2).
+
+Messages of magic 0 and 1 have no epoch. A log that is written in them keeps none: there is no file, every question is
+answered with -1, and its followers cut to their high watermark (`UnifiedLog.maybeCreateLeaderEpochCache` of 3.9).
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ class LeaderEpochCache:
         - epochs go strictly up, start offsets go strictly up
     """
 
-    __slots__ = ("_storage", "_path", "_log_end_offset", "_epochs", "_starts", "latest_epoch")
+    __slots__ = ("_storage", "_path", "_log_end_offset", "_epochs", "_starts", "latest_epoch", "_kept")
 
     def __init__(self, storage: Storage, path: str, log_end_offset: Callable[[], int]) -> None:
         """`log_end_offset` is a bound method of the log."""
@@ -45,6 +48,7 @@ class LeaderEpochCache:
         self._epochs: list[int] = []
         self._starts: list[int] = []
         self.latest_epoch = UNDEFINED_EPOCH
+        self._kept = True
         for epoch, start in checkpoints.read_epochs(storage, path):
             self._put(epoch, start)
 
@@ -57,8 +61,20 @@ class LeaderEpochCache:
         """The partition's directory has got another name."""
         self._path = path
 
+    def keep(self, kept: bool) -> None:
+        """Whether the log's format has epochs. If not, what is there goes with its file."""
+        self._kept = kept
+        if not kept:
+            self._epochs.clear()
+            self._starts.clear()
+            self.latest_epoch = UNDEFINED_EPOCH
+            if self._storage.exists(self._path):
+                self._storage.delete(self._path)
+
     def assign(self, epoch: int, start_offset: int) -> bool:
         """From `start_offset` on the log is of `epoch`. Entries that contradict it go. Returns whether it was news."""
+        if not self._kept:
+            return False
         if self._epochs and self._epochs[-1] == epoch and self._starts[-1] <= start_offset:
             return False
         if epoch < 0 or start_offset < 0:
@@ -114,7 +130,8 @@ class LeaderEpochCache:
     def clear(self) -> None:
         self._epochs.clear()
         self._starts.clear()
-        self._write()
+        if self._kept:
+            self._write()
 
     def _write(self) -> None:
         self.latest_epoch = self._epochs[-1] if self._epochs else UNDEFINED_EPOCH

@@ -32,6 +32,7 @@ from broker_core.log.epochs import LeaderEpochCache
 from broker_core.log.errors import OffsetOutOfRange
 from broker_core.log.facts import AppendInfo, Emit, no_journal
 from broker_core.log.fingerprint import fingerprint
+from broker_core.log.old_formats import NO_TIMESTAMP, append_fitted, forget_epochs, least_offset
 from broker_core.log.producer_snapshot import write_snapshot
 from broker_core.log.producers import EXPIRATION_MS, ProducerStateTable, has_producers
 from broker_core.log.recovery import Opening
@@ -42,7 +43,6 @@ from broker_core.records.header import CONTROL, BatchHeader
 from broker_core.records.record import Record
 from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, validate_batches
 
-NO_TIMESTAMP = -1
 _new = tuple.__new__
 __all__ = ["AppendInfo", "PartitionLog"]
 
@@ -83,17 +83,16 @@ class PartitionLog:
         self.storage, self.directory = storage, directory
         self.topic, self.partition = topic, partition
         self.segments: list[LogSegment] = []
+        self.leader_epochs = LeaderEpochCache(storage, self.epochs_path, self.end_offset)
         self.config = config
         self.emit = emit
         self.topic_id = topic_id
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = log_start_offset
+        self.log_start_offset = self.log_end_offset = log_start_offset
         self.high_watermark = high_watermark
         self.recovery_point = recovery_point
         self.cleaned_to = 0
         self._bases: list[int] = []
         self.producers = ProducerStateTable(producer_expiration_ms)
-        self.leader_epochs = LeaderEpochCache(storage, self.epochs_path, self.end_offset)
         self.last_flush_ms = self.latest_ms = now_ms
         self.deleted_files: list[tuple[int | None, str]] = []
         self.opening: Opening | None = Opening(self, now_ms, clean)
@@ -126,6 +125,7 @@ class PartitionLog:
         self.rules = config.validation_rules()
         self.rules.partition = self.name
         self.min_insync_replicas = config.min_insync_replicas
+        self.leader_epochs.keep(self.rules.magic >= 2)
         if self.segments:
             self.active.sure_size = -1
 
@@ -152,9 +152,7 @@ class PartitionLog:
 
     def assign_topic_id(self, topic_id: uuid.UUID) -> None:
         """Write `partition.metadata` unless it says so already."""
-        path = f"{self.directory}/{checkpoints.PARTITION_METADATA}"
-        if checkpoints.read_topic_id(self.storage, path) != topic_id:
-            checkpoints.write_topic_id(self.storage, path, topic_id)
+        checkpoints.keep_topic_id(self.storage, f"{self.directory}/{checkpoints.PARTITION_METADATA}", topic_id)
         self.topic_id = topic_id
 
     def fact(self, code: events.EventCode, **params: Any) -> None:
@@ -190,7 +188,9 @@ class PartitionLog:
         """
         self.latest_ms = now_ms
         rules = self.rules
-        headers, buffer = validate_batches(records, rules, now_ms, origin)
+        headers, buffer = validate_batches(records, rules, now_ms, origin, self.log_end_offset)
+        if rules.magic < 2:
+            return append_fitted(self, headers, buffer, now_ms)
         usual = origin == CLIENT and len(headers) == 1 and self.producers.continues(headers[0])
         if not usual and has_producers(headers):
             duplicate = markers.check_producers(self, headers, buffer, origin, guard, transaction_version)
@@ -201,7 +201,7 @@ class PartitionLog:
         stamped, buffers = stamp(headers, buffer, first, leader_epoch, append_time)
         if leader_epoch > self.leader_epochs.latest_epoch:
             self.leader_epochs.assign(leader_epoch, first)
-        return self._append(stamped, buffers, len(buffer), now_ms, append_time)
+        return self.append_stamped(stamped, buffers, len(buffer), now_ms, append_time)
 
     def append_as_follower(self, records: Buffer | Sequence[Buffer], now_ms: int = NO_TIMESTAMP) -> AppendInfo:
         """Append what the leader sent, offsets and epochs as they are. Without `now_ms`: the latest time known here.
@@ -218,12 +218,14 @@ class PartitionLog:
         for header in headers:
             if header.leader_epoch > self.leader_epochs.latest_epoch:
                 self.leader_epochs.assign(header.leader_epoch, header.base_offset)
-        return self._append(headers, buffers, size, self.latest_ms, NO_TIMESTAMP)
+            elif header.magic < 2:
+                forget_epochs(self)
+        return self.append_stamped(headers, buffers, size, self.latest_ms, NO_TIMESTAMP)
 
-    def _append(
+    def append_stamped(
         self, headers: Sequence[BatchHeader], buffers: Sequence[Buffer], size: int, now_ms: int, append_time: int
     ) -> AppendInfo:
-        """The part that leader and follower share."""
+        """The part that leader and follower share: the bytes are as they will lie."""
         count, first, last = len(headers), headers[0].base_offset, headers[-1]
         last_offset = last.base_offset + last.last_offset_delta
         max_timestamp = last.max_timestamp if count == 1 else max([header.max_timestamp for header in headers])
@@ -233,7 +235,9 @@ class PartitionLog:
             or max_timestamp > segment.sure_ms
             or last_offset - segment.base_offset > LARGEST_RELATIVE_OFFSET
         ):
-            segment = self._maybe_roll(size, max_timestamp, first, last_offset, now_ms)
+            base = first if last.magic >= 2 else least_offset(last_offset)
+            segment = self._maybe_roll(size, max_timestamp, base, last_offset, now_ms)
+        segment.modified_ms = now_ms
         segment.append(headers, buffers)
         self.log_end_offset = end = last_offset + 1
         producers = self.producers
@@ -253,13 +257,11 @@ class PartitionLog:
 
     # --- segments ----------------------------------------------------------------------------
 
-    def _maybe_roll(
-        self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
-    ) -> LogSegment:
+    def _maybe_roll(self, size: int, max_timestamp: int, first: int, last_offset: int, now_ms: int) -> LogSegment:
         segment, config = self.segments[-1], self._config
         wait = config.roll_ms - config.roll_jitter_ms(self.name, segment.base_offset)
         reason = segment.roll_reason(size, max_timestamp, last_offset, now_ms, config.segment_bytes, wait)
-        return segment if reason is None else self.roll(now_ms, reason, first_offset)
+        return segment if reason is None else self.roll(now_ms, reason, first)
 
     def roll(self, now_ms: int, reason: str = "asked for", first_offset: int | None = None) -> LogSegment:
         """Begin a new segment at the log end (or at a follower's `first_offset` behind it)."""
@@ -288,8 +290,7 @@ class PartitionLog:
 
     def drop_segment(self, segment: LogSegment) -> None:
         """Delete a segment's files at once."""
-        place = self.segments.index(segment)
-        del self.segments[place], self._bases[place]
+        self.forget_segment(segment)
         for path in segment.file_names():
             self.storage.delete(path)
 

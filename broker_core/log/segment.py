@@ -33,12 +33,7 @@ from broker_core.log.time_index import TimeIndex
 from broker_core.log.transaction_index import TransactionIndex
 from broker_core.records.batch import decode_records
 from broker_core.records.errors import RecordsError
-from broker_core.records.header import (
-    LOG_OVERHEAD,
-    Batch,
-    BatchHeader,
-    ensure_valid,
-)
+from broker_core.records.header import HEADER_SIZE, LOG_OVERHEAD, Batch, BatchHeader, ensure_valid, read_header
 from broker_core.records.record import Record
 
 LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
@@ -59,6 +54,7 @@ class LogRead(NamedTuple):
 class LogSegment:
     """Files, sparse indexes, and what is needed to decide when it is full and when it is too old.
 
+    - `created_ms`, `modified_ms`: when it was opened, and appended to last (a start does not know it any more)
     - `max_timestamp`, `max_timestamp_offset` describe all batches in it (-1: none)
     - `sure_size`, `sure_ms`: what keeps the file within the one and comes before the other needs no new segment:
       `roll_reason` has said so, and is only asked again when an index has grown (`sure_size` -1: ask)
@@ -69,8 +65,8 @@ class LogSegment:
 
     __slots__ = (
         "base_offset", "path", "suffix", "log", "index", "time_index", "transaction_index", "max_timestamp",
-        "max_timestamp_offset", "created_ms", "first_timestamp", "index_interval_bytes", "_since_index", "tail",
-        "_storage", "sure_size", "sure_ms",
+        "max_timestamp_offset", "created_ms", "modified_ms", "first_timestamp", "index_interval_bytes", "_since_index",
+        "tail", "_storage", "sure_size", "sure_ms",
     )  # fmt: skip
 
     def __init__(
@@ -93,7 +89,7 @@ class LogSegment:
         self.time_index = TimeIndex(storage.open(self.path + TIME_INDEX + suffix), base_offset, index_bytes)
         self.transaction_index = TransactionIndex(storage, self.path + TRANSACTION_INDEX + suffix, base_offset)
         self.index_interval_bytes = index_interval_bytes
-        self.created_ms = now_ms
+        self.created_ms = self.modified_ms = now_ms
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base_offset
         self.first_timestamp: int | None = None
@@ -183,8 +179,8 @@ class LogSegment:
 
     @property
     def largest_timestamp(self) -> int:
-        """By which retention judges: of the records, else when the segment was made."""
-        return self.max_timestamp if self.max_timestamp >= 0 else self.created_ms
+        """By which retention judges: of the records, else (magic 0 has no times) when the file was changed last."""
+        return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms
 
     def read(self, offset: int, max_bytes: int, max_offset: int, min_one: bool) -> LogRead | None:
         """Whole batches from the one that holds `offset`, all below `max_offset`; None when there are none here."""
@@ -207,6 +203,8 @@ class LogSegment:
         end, next_offset = start + header.size, header.next_offset
         jump = min(self.index.last_position_up_to(start + max_bytes), self.index.lookup(max_offset - 1)[1])
         jumped = jump > end
+        if jumped and read_header(self.log.read(jump, HEADER_SIZE)).magic < 2:
+            jump, jumped = end, False  # a wrapper does not say where it begins
         for at, header in headers_from(self.log, max(jump, end), self.log.size):
             if jumped:
                 end, next_offset, jumped = at, header.base_offset, False

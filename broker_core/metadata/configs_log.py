@@ -66,7 +66,7 @@ LOG: tuple[S, ...] = (
     S("log.flush.start.offset.checkpoint.interval.ms", INT, "60000", Range(0), READ_ONLY,
       "How often log start offsets are written to `log-start-offset-checkpoint`."),
     S("log.message.format.version", STRING, "3.0-IV1", FormatVersion(), READ_ONLY,
-      "Oldest record format the log is written in; kept for the old formats, otherwise without effect.",
+      "Release whose record format the log is written in; ignored from inter.broker.protocol.version 3.0 on.",
       era=ZOOKEEPER),
     S("log.message.timestamp.type", STRING, "CreateTime", OneOf(("CreateTime", "LogAppendTime")), CLUSTER_WIDE,
       "Whose time a record carries: the producer's (CreateTime) or the broker's (LogAppendTime)."),

@@ -6,6 +6,7 @@
 | replica.fetch.wait.max.ms <= replica.socket.timeout.ms | a waiting follower must not give up |
 | log.cleaner.dedupe.buffer.size > 1 MiB per cleaner thread | smaller offset maps clean nothing |
 | broker.id <= reserved.broker.max.id | ids above are given out by the coordination tree |
+| log.message.format.version <= inter.broker.protocol.version | others could not read it (see `message_formats`) |
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.kernel.problems import problem
 from broker_core.metadata.configs_types import ConfigError, ConfigRuleError, invalid
+from broker_core.metadata.message_formats import rule_broken
 
 if TYPE_CHECKING:
     from broker_core.metadata.configs import BrokerConfig
@@ -66,6 +68,8 @@ def check_broker(config: BrokerConfig) -> None:
         raise _broken("broker.heartbeat.interval.ms",
                       "broker.heartbeat.interval.ms should be less than or equal to half of"
                       " broker.session.timeout.ms, or a single lost heartbeat fences the broker")
+    if (broken := rule_broken(config)) is not None:
+        raise _broken("log.message.format.version", broken)
     _check_broker_id(config)
 
 

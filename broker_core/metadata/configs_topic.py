@@ -75,7 +75,7 @@ TOPIC: tuple[S, ...] = (
     S("message.timestamp.after.max.ms", LONG, "9223372036854775807", Range(0), CLUSTER_WIDE,
       "How far a record's time may lie ahead of the broker's.", kraft_default="3600000"),
     S("message.format.version", STRING, "3.0-IV1", FormatVersion(), CLUSTER_WIDE,
-      "Oldest record format the log is written in; kept for the old formats, otherwise without effect.",
+      "Release whose record format the log is written in; ignored from inter.broker.protocol.version 3.0 on.",
       era=ZOOKEEPER),
     S("message.downconversion.enable", BOOLEAN, "true", None, CLUSTER_WIDE,
       "Whether records are converted down for consumers that know only old formats.", era=ZOOKEEPER),

@@ -1,7 +1,7 @@
-"""Between message formats: up for old producers, down for old consumers (KIP-31, KIP-32, KIP-98).
+"""Between message formats: down for old consumers (KIP-31, KIP-32, KIP-98); `old_formats` has what a leader writes.
 
 A log of today holds magic 2. Converting costs decompression, decoding, encoding and a copy, and it
-ends zero copy; that is why Kafka counts it (`ProduceMessageConversionsPerSec`).
+ends zero copy; that is why Kafka counts it (`ProduceMessageConversionsPerSec`, `FetchMessageConversionsPerSec`).
 
 | from, to | what is lost or made up |
 |---|---|
@@ -17,57 +17,12 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
 from broker_core.records.batch import RECORD_WORK, decode_records, encode_batch
 from broker_core.records.compression import DEFAULT_BOUND, ZSTD
-from broker_core.records.errors import DecompressedTooLargeError, RecordsError, UnsupportedCompressionError
+from broker_core.records.errors import RecordsError, UnsupportedCompressionError
 from broker_core.records.header import Batch, BatchHeader, iterate_batches
 from broker_core.records.legacy import encode_message_set
 from broker_core.records.record import NewRecord, Record
 
 ANSWER_WORK = 16 * 1024 * 1024
-
-
-def up_convert(buffer: Buffer, bound: int = DEFAULT_BOUND, most_records: int | None = None) -> bytearray:
-    """Every batch or message as magic 2, offsets and timestamps kept.
-
-    Uncompressed messages that stand next to one another become one batch; a wrapper becomes one. All wrappers
-    together may hold `bound` bytes, all together `most_records`. Raises RecordsError.
-    """
-    out = bytearray()
-    loose: list[Record] = []
-    attributes = count = 0
-    for batch in iterate_batches(buffer):
-        header = batch.header
-        if header.magic < 2:
-            records = decode_records(batch, bound)
-            count += len(records)
-            if header.compression:
-                bound -= work_of(records)
-            if most_records is not None and count > most_records:
-                raise DecompressedTooLargeError(problem("old_records", n=most_records))
-        single = header.magic < 2 and not header.compression
-        if loose and not (single and header.attributes == attributes):
-            out += _as_v2(loose, attributes)
-            loose = []
-        if header.magic == 2:
-            out += batch.data
-        elif single:
-            attributes = header.attributes
-            loose += records
-        else:
-            out += _as_v2(records, header.attributes)
-    if loose:
-        out += _as_v2(loose, attributes)
-    return out
-
-
-def _as_v2(records: list[Record], attributes: int) -> bytearray:
-    base = records[0].offset
-    return encode_batch(
-        new_records(records),
-        base_offset=base,
-        compression=attributes & 7,
-        timestamp_type=attributes >> 3 & 1,
-        offset_deltas=[record.offset - base for record in records],
-    )
 
 
 class Allowance:
@@ -84,7 +39,8 @@ class Allowance:
 def down_convert(buffer: Buffer, magic: int, first_offset: int = 0, allowance: Allowance | None = None) -> bytearray:
     """Every batch as messages of `magic` (0 or 1); what is that old already stays as it is.
 
-    Records below `first_offset` (what the consumer asked for) are left out of converted batches. Behind what could
+    Records below `first_offset` (what the consumer asked for) are left out of converted batches, unless these are
+    compressed: consumers then expect whole wrappers. Behind what could
     be converted a batch that cannot be ends the answer: the consumer gets on, and the error when it asks for that
     batch (KIP-283). So does a batch for which nothing is left of the allowance.
     Raises CorruptRecordError, InvalidRecordError, UnsupportedCompressionError.
@@ -113,7 +69,8 @@ def _as_messages(batch: Batch, magic: int, first_offset: int, allowance: Allowan
     if allowance is not None:
         allowance.left -= work_of(records)
         allowance.records += len(records)
-    records = [record for record in records if record.offset >= first_offset]
+    if not header.compression:
+        records = [record for record in records if record.offset >= first_offset]
     if not records:
         return bytearray()
     return encode_message_set(

@@ -8,7 +8,8 @@
 | RecordTooLargeError | MESSAGE_TOO_LARGE | batch above max.message.bytes |
 | DecompressedTooLargeError | MESSAGE_TOO_LARGE | 30 KB that decompress to 1 GB |
 | UnsupportedCompressionError | UNSUPPORTED_COMPRESSION_TYPE | attributes name a codec that does not exist |
-| UnsupportedFormatError | UNSUPPORTED_FOR_MESSAGE_FORMAT | headers in a magic 1 message |
+| UnsupportedFormatError | UNSUPPORTED_FOR_MESSAGE_FORMAT | a producer id for a log of magic 1 |
+| UnconvertibleError | UNKNOWN_SERVER_ERROR | headers for a log of magic 1 |
 """
 
 from __future__ import annotations
@@ -108,6 +109,13 @@ class UnsupportedCompressionError(RecordsError):
 
 
 class UnsupportedFormatError(RecordsError):
-    """The message format cannot carry this (headers or transactions before magic 2)."""
+    """The message format cannot carry this (producer ids and transactions before magic 2)."""
 
     kafka_error = "UNSUPPORTED_FOR_MESSAGE_FORMAT"
+
+
+class UnconvertibleError(RecordsError):
+    """What Kafka only finds while it writes messages of an old format: headers, zstd, a time below -1.
+
+    It has no error of its own for that: the client is told UNKNOWN_SERVER_ERROR.
+    """

@@ -34,12 +34,21 @@ from zlib import crc32
 from broker_core.kernel.problems import problem
 from broker_core.records.compression import DEFAULT_BOUND, LZ4, ZSTD, compress, decompress
 from broker_core.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedCompressionError
-from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME, LOG_OVERHEAD, Batch, iterate_batches
+from broker_core.records.header import (
+    COMPRESSION_MASK,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    Batch,
+    ensure_valid,
+    iterate_batches,
+    legacy_crc,
+)
 from broker_core.records.record import NewRecord, Record
 
 _FRONT = Struct(">qiI")
 _INT32 = Struct(">i")
 _INT64 = Struct(">q")
+_CRC = Struct(">I")
 _FIELDS_AT = {0: 18, 1: 26}
 
 
@@ -63,6 +72,7 @@ def encode_message_set(
     compression: int = 0,
     timestamp_type: int = 0,
     offsets: Sequence[int] | None = None,
+    level: int | None = None,
 ) -> bytearray:
     """Plain messages, or one wrapper when compressed. Headers are dropped: the formats have none.
 
@@ -83,20 +93,23 @@ def encode_message_set(
         encode_message(magic, offset - shift, record[0], record[1], record[2], attributes)
         for offset, record in zip(offsets, records, strict=True)
     )
-    packed = compress(compression, inner, old_lz4_header=magic == 0 and compression == LZ4)
+    packed = compress(compression, inner, level=level, old_lz4_header=magic == 0 and compression == LZ4)
     timestamp = max(record[0] for record in records)
     return bytearray(encode_message(magic, offsets[-1], timestamp, None, packed, attributes | compression))
 
 
-def decode_message(batch: Batch, bound: int = DEFAULT_BOUND) -> list[Record]:
-    """The record of one message, or the records inside a wrapper, with absolute offsets."""
+def decode_message(batch: Batch, bound: int = DEFAULT_BOUND, proved: bool = False) -> list[Record]:
+    """The record of one message, or the records inside a wrapper, with absolute offsets.
+
+    `proved`: the checksum of each message inside has to fit, too.
+    """
     header = batch.header
     outer = _shallow(batch)
     if not header.attributes & COMPRESSION_MASK:
         return [outer]
     if header.compression >= ZSTD:
         raise UnsupportedCompressionError(problem("magic_codec", magic=header.magic, codec=header.compression))
-    inner = list(_inner_messages(header.magic, decompress(header.compression, outer.value or b"", bound)))
+    inner = list(_inner_messages(header.magic, decompress(header.compression, outer.value or b"", bound), proved))
     if not inner:
         raise InvalidRecordError(problem("wrapper_empty"), problem("at_offset", offset=outer.offset))
     base = 0
@@ -112,9 +125,11 @@ def decode_message(batch: Batch, bound: int = DEFAULT_BOUND) -> list[Record]:
     ]
 
 
-def _inner_messages(magic: int, data: bytes) -> Iterator[Record]:
+def _inner_messages(magic: int, data: bytes, proved: bool) -> Iterator[Record]:
     end = 0
     for message in iterate_batches(data):
+        if proved:
+            ensure_valid(message)
         if message.header.magic != magic:
             raise InvalidRecordError(problem("inner_magic", given=message.header.magic, magic=magic))
         if message.header.attributes & COMPRESSION_MASK:
@@ -123,6 +138,21 @@ def _inner_messages(magic: int, data: bytes) -> Iterator[Record]:
         yield _shallow(message)
     if end != len(data):
         raise InvalidRecordError(problem("behind_inner", size=len(data) - end))
+
+
+def with_offset_and_time(message: Batch, offset: int, timestamp: int, timestamp_type: int) -> bytearray:
+    """The message (or wrapper) as it came but for these; its checksum is made anew where the time has changed.
+
+    (`AbstractLegacyRecordBatch.setLastOffset`, `setMaxTimestamp`.) Magic 0 has no place for a time.
+    """
+    header, data = message.header, bytearray(message.data)
+    _INT64.pack_into(data, 0, offset)
+    append_time = timestamp_type * LOG_APPEND_TIME
+    if header.magic and (header.max_timestamp, header.attributes & LOG_APPEND_TIME) != (timestamp, append_time):
+        data[17] = header.compression | append_time
+        _INT64.pack_into(data, 18, timestamp)
+        _CRC.pack_into(data, LOG_OVERHEAD, legacy_crc(data))
+    return data
 
 
 def _shallow(message: Batch) -> Record:

@@ -20,13 +20,14 @@ One pass over the headers; records are looked at only where a rule needs them.
 A compressed batch is decompressed for F and then stored as it came. What F and H took is counted in `work` of the
 rules, so that a request of many batches can be served in slices.
 
-Batches of magic 0 and 1 are converted up; where the topic has a `compression.type` of its own and
-the batch another one, it is compressed anew; a control batch is not. In both cases the result is a new buffer.
+Where the topic has a `compression.type` of its own and the batch another one, it is compressed anew; a control batch is
+not. What is of magic 0 or 1, or goes into a log of these, is the business of `old_formats`. In both cases the result is
+a new buffer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -36,12 +37,10 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
 from broker_core.records.batch import (
     RECORD_WORK,
-    decode_records,
-    encode_batch,
     records_bytes,
 )
 from broker_core.records.compression import DEFAULT_BOUND, ZSTD
-from broker_core.records.conversion import new_records, recompress, up_convert
+from broker_core.records.conversion import recompress
 from broker_core.records.errors import (
     CorruptRecordError,
     DecompressionError,
@@ -67,7 +66,9 @@ from broker_core.records.header import (
     next_size,
     read_header,
 )
-from broker_core.records.record import decode_body
+from broker_core.records.old_formats import check_sizes, fitted
+from broker_core.records.record import Record, decode_body
+from broker_core.records.record_rules import CREATE_TIME, check_records
 from broker_core.records.structure import SMALLEST_RECORD, check_count, check_structure
 
 MOST_RECORDS, MOST_HEADERS = 64 * 1024, 128 * 1024
@@ -78,19 +79,17 @@ comes near it by itself: the Java producer fills batches of 16 KiB, librdkafka o
 """
 _MOST_WORK_PER_BYTE = RECORD_WORK // SMALLEST_RECORD
 LONG_MAX = 0x7FFFFFFFFFFFFFFF
-NO_TIMESTAMP = -1
-CREATE_TIME, LOG_APPEND_TIME = 0, 1
+LOG_APPEND_TIME = 1
 CLIENT, COORDINATOR, REPLICATION = "client", "coordinator", "replication"
-_MOST_SHOWN_ERRORS = 3
 _new = tuple.__new__
-_FIRST_ZSTD_PRODUCE = 7
+_FIRST_OF_BATCHES, _FIRST_ZSTD_PRODUCE = 3, 7
 
 
 @dataclass(slots=True)
 class ValidationRules:
     """The topic's settings, as numbers. `compression` None: keep the producer's; its `level` None: the codec's default.
     `partition`: as shown in errors. `work`: bytes decompressed with these rules, records looked at included
-    (`RECORD_WORK`)."""
+    (`RECORD_WORK`). `magic`: the format of the log. `converted`: records that were written anew for its sake."""
 
     max_message_bytes: int = 1048588
     segment_bytes: int = 1 << 30
@@ -103,6 +102,8 @@ class ValidationRules:
     partition: str = ""
     decompressed_bound: int = DEFAULT_BOUND
     work: int = 0
+    magic: int = 2
+    converted: int = 0
     per_record: bool = field(init=False)
     """Whether a rule needs every record decoded."""
 
@@ -117,8 +118,13 @@ class Validated(NamedTuple):
     buffer: Buffer
 
 
-def validate_batches(buffer: Buffer, rules: ValidationRules, now_ms: int, origin: str = CLIENT) -> Validated:
-    """Check a produce payload of one or more batches. Raises RecordsError of the table's kinds."""
+def validate_batches(
+    buffer: Buffer, rules: ValidationRules, now_ms: int, origin: str = CLIENT, first_offset: int = 0
+) -> Validated:
+    """Check a produce payload of one or more batches. Raises RecordsError of the table's kinds.
+
+    Where the log is of magic 0 or 1, the result has its offsets already, from `first_offset` on.
+    """
     size = len(buffer)
     if size > rules.segment_bytes:
         raise RecordListTooLargeError(problem("above_segment", size=size, most=rules.segment_bytes))
@@ -126,7 +132,7 @@ def validate_batches(buffer: Buffer, rules: ValidationRules, now_ms: int, origin
         batches = [_new(Batch, (header, buffer, 0))]
     else:
         batches = _split(buffer)
-    unfit = False
+    unfit = rules.magic < 2
     for batch in batches:
         _check_bytes(batch, rules, origin)
         if batch.header.magic == 2:
@@ -135,14 +141,15 @@ def validate_batches(buffer: Buffer, rules: ValidationRules, now_ms: int, origin
                 continue
         unfit = True
     if unfit:
-        return _convert(buffer, rules, now_ms, origin)
+        return _convert(batches, rules, now_ms, first_offset)
     return _new(Validated, ([batch[0] for batch in batches], buffer))
 
 
 def _split(buffer: Buffer) -> list[Batch]:
+    """The batches of a payload. Behind old messages there may be a part of one: their producers were told so."""
     batches = list(iterate_batches(buffer))
     end = batches[-1].position + batches[-1].header.size if batches else 0
-    if end != len(buffer) or not batches:
+    if not batches or (end != len(buffer) and batches[0].header.magic == 2):
         raise CorruptRecordError(problem("not_whole_batch", size=len(buffer) - end), problem("at_byte", position=end))
     return batches
 
@@ -209,69 +216,47 @@ def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str)
 
 
 def _check_records(header: BatchHeader, body: bytes, rules: ValidationRules, now_ms: int) -> None:
-    """Case H: up to three faulty records are named, as Kafka does."""
-    faults: list[tuple[int, str]] = []
-    bad_timestamp = False
-    check_time = rules.timestamp_type == CREATE_TIME
-    earliest, latest = now_ms - rules.before_max_ms, now_ms + rules.after_max_ms
+    """Case H."""
     most = MOST_HEADERS if header.compression else None
     records = decode_body(body, header.record_count, header.base_offset, header.base_timestamp, most_headers=most)
+    check_records(_counted(header, records), rules, now_ms, header.is_control)
+
+
+def _counted(header: BatchHeader, records: Iterable[Record]) -> Iterator[Record]:
     for index, record in enumerate(records):
         if record.offset != header.base_offset + index:
             raise InvalidRecordError(problem("offset_delta", n=index, found=record.offset - header.base_offset))
-        if rules.compacted and record.key is None and not header.is_control:
-            reason = f"Compacted topic cannot accept message without key in topic partition {rules.partition}"
-            faults.append((index, reason))
-        elif check_time and record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest:
-            bad_timestamp = True
-            reason = (
-                f"Timestamp {record.timestamp} of message with offset {index} is out of range. "
-                f"The timestamp should be within [{earliest}, {latest}]"
-            )
-            faults.append((index, reason))
-    if bad_timestamp:
-        raise InvalidTimestampError("One or more records have been rejected due to invalid timestamp", faults=faults)
-    if faults:
-        shown = ", ".join(
-            f"RecordError(batchIndex={index}, message='{reason}')" for index, reason in faults[:_MOST_SHOWN_ERRORS]
-        )
-        raise InvalidRecordError(
-            f"One or more records have been rejected due to {len(faults)} record errors in total, "
-            f"and only showing the first three errors at most: [{shown}]",
-            faults=faults,
-        )
+        yield record
 
 
-def _convert(buffer: Buffer, rules: ValidationRules, now_ms: int, origin: str) -> Validated:
-    """Up to magic 2, then to the topic's codec; old formats are judged in their new form."""
-    old = any(batch.header.magic < 2 for batch in iterate_batches(buffer))
-    if old:
-        rules.work += rules.decompressed_bound
-    data = up_convert(buffer, rules.decompressed_bound, MOST_RECORDS) if old else buffer
+def _convert(batches: list[Batch], rules: ValidationRules, now_ms: int, first_offset: int) -> Validated:
+    """To the magic of the log (see `old_formats`), or to the topic's codec."""
+    if rules.magic < 2 or any(batch.header.magic < 2 for batch in batches):
+        out = fitted(batches, rules, now_ms, first_offset, MOST_RECORDS)
+        made = list(iterate_batches(out))
+        check_sizes(made, len(out), rules)
+        return Validated([batch.header for batch in made], out)
     out = bytearray()
-    for batch in iterate_batches(data):
+    for batch in batches:
         codec = rules.compression
-        if old:
-            batch = _renumbered(batch)
-            _check_batch(batch, rules, now_ms, origin)
         out += batch.data if codec is None or batch.header.compression == codec else recompress(
             batch, codec, rules.decompressed_bound, rules.level
         )
     return Validated([batch.header for batch in iterate_batches(out)], out)
 
 
-def _renumbered(batch: Batch) -> Batch:
-    """A converted batch whose offsets count from 0, as a new producer would have sent it."""
-    data = encode_batch(new_records(decode_records(batch)), compression=batch.header.compression)
-    return Batch(read_header(data), data, batch.position)
-
-
 def check_produce_payload(buffer: Buffer, api_version: int) -> None:
     """What a Produce request itself demands, before any topic's rules (ProduceRequest.validateRecords).
 
-    From version 3: exactly one batch, of magic 2; zstd from version 7. `buffer` None holds no batch.
+    From version 3: exactly one batch, of magic 2; zstd from version 7. `buffer` None holds no batch. Before that
+    messages, or one batch.
     """
-    if api_version < 3 or (api_version >= _FIRST_ZSTD_PRODUCE and is_single_batch(buffer)):
+    if api_version < _FIRST_OF_BATCHES:
+        size = next_size(buffer, 0)
+        if size is not None and buffer[MAGIC_AT] == 2 and next_size(buffer, size) is not None:
+            raise InvalidRecordError("Compressed outer record has more than one batch")
+        return
+    if api_version >= _FIRST_ZSTD_PRODUCE and is_single_batch(buffer):
         return
     subject = f"Produce requests with version {api_version}"
     size = next_size(buffer, 0)

@@ -38,7 +38,6 @@ WHOLLY_UNFIT = (
 )  # fmt: skip
 
 NO_GUARD = 0
-BATCHES = 2  # magic of what a log of today holds
 SLICE_WORK = 8 * 1024 * 1024
 _WORK_PER_US = 1024
 Done = Callable[[Any, Any], None]
@@ -162,6 +161,8 @@ class Appending:
         self, partition: Partition, result: PartitionProduceResult, records: Buffer, request: _Request
     ) -> bool:
         """Append to one partition; False when it was refused, with the error in the result."""
+        rules = partition.log.rules
+        converted = rules.converted
         try:
             guard = request.guard((result.topic, result.partition))
             info = partition.append_as_leader(
@@ -174,7 +175,7 @@ class Appending:
             result.fail(ErrorCode.KAFKA_STORAGE_ERROR)
             self.storage_failed(partition, error)
             return False
-        if records[MAGIC_AT] < BATCHES:
+        if rules.converted != converted:
             _tell_of_conversion(partition, records, info)
         result.base_offset = info.first_offset
         result.last_offset = info.last_offset
@@ -195,10 +196,12 @@ class Appending:
 
 
 def _tell_of_conversion(partition: Partition, records: Buffer, info: AppendInfo) -> None:
-    """A client of an old format has written: what it sent stands in the log in another form."""
+    """Client and log are of different formats, or a wrapper had to be packed anew: what stands in the log is not what
+    was sent."""
     host, count = partition.host, info.last_offset - info.first_offset + 1
     host.meters.produce_conversions += count
     host.node.note(events.RECORDS_CONVERTED, {
         "topic": partition.topic, "partition": partition.index, "api": "Produce", "records": count,
-        "magic_from": records[MAGIC_AT], "magic_to": BATCHES, "bytes_before": len(records), "bytes_after": info.bytes,
+        "magic_from": records[MAGIC_AT], "magic_to": partition.log.rules.magic, "bytes_before": len(records),
+        "bytes_after": info.bytes,
     })  # fmt: skip

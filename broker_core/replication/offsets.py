@@ -12,6 +12,8 @@ ListOffsets timestamps below zero are names:
 | -6        | the first that is still to be copied there (KIP-1023): none                   |
 | t >= 0    | the first record with a timestamp >= t; -1 when there is none below the end  |
 
+A log that is written in magic 0 cannot be asked for times: UNSUPPORTED_FOR_MESSAGE_FORMAT (KIP-79).
+
 Right after an election the new leader's high watermark may lie before the start of its epoch. A
 consumer that asked then would see the end go backwards, so it gets OFFSET_NOT_AVAILABLE (KIP-207).
 """
@@ -126,6 +128,8 @@ class Offsets:
             return None
         if timestamp in (EARLIEST, EARLIEST_LOCAL):
             return log.log_start_offset, -1, log.leader_epochs.epoch_for_offset(log.log_start_offset)
+        if log.rules.magic == 0:
+            raise ReplicaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
         found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
         if found is None:
             return None

@@ -87,7 +87,11 @@ def old_directory(directory: Path) -> list[Path]:
             records = [(NOW + one, b"k", b"old %d" % one, ()) for one in range(4)]
             data = encode_message_set(records, magic, base_offset=log.log_end_offset, compression=codec)
             log.append_as_follower(data)
-    log.append_as_leader(encode_batch([(NOW, b"k", b"new", ())]), 2, NOW)
+    for release in ("0.9.0", "0.10.2", "2.8"):
+        log.config = LogConfig(message_format_version=release)
+        for codec in range(4):
+            records = [(NOW + one, b"k", b"old %d" % one, ()) for one in range(4)]
+            log.append_as_leader(encode_batch(records, compression=codec), 2, NOW)
     log.close()
     return write_out(storage, directory)
 

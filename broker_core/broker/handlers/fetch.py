@@ -6,9 +6,12 @@ What an old consumer cannot read is an error of the partition, checked in this o
 | Fetch version | partition | answer |
 |---|---|---|
 | below 10 | its topic has compression.type=zstd (KIP-110) | UNSUPPORTED_COMPRESSION_TYPE |
-| below 4, from a consumer | its topic has message.downconversion.enable=false (KIP-283) | UNSUPPORTED_VERSION |
+| below 4, from a consumer | must be converted, message.downconversion.enable=false (KIP-283) | UNSUPPORTED_VERSION |
 | below 4 | the first batch to be converted is compressed with zstd | UNSUPPORTED_COMPRESSION_TYPE |
 | below 4 | the first batch to be converted is damaged | CORRUPT_MESSAGE or INVALID_RECORD |
+
+Whether there is something to convert is told by the topic's `message.format.version`, not by the bytes: after it was
+lowered, old consumers get batches that they cannot read, as from Kafka (`KafkaApis.maybeConvertFetchedData`).
 """
 
 from __future__ import annotations
@@ -90,10 +93,11 @@ def _fetched_by_an_old_client(state: tuple[Broker, RequestContext], response: An
     allowance = Allowance()
     for topic in response.responses:
         for place, part in enumerate(topic.partitions):
-            error = _unreadable(broker, context, topic.topic, part.partition_index)
-            if not error and converts and part.records:
+            magic = _magic_for(broker, context, topic.topic, part.partition_index) if converts else None
+            error = _unreadable(broker, context, topic.topic, part.partition_index, magic)
+            if not error and magic is not None and part.records:
                 offset = offsets[topic.topic, part.partition_index]
-                error = _convert(broker, (topic.topic, part), 0 if context.api_version < 2 else 1, offset, allowance)
+                error = _convert(broker, (topic.topic, part), magic, offset, allowance)
             if error:
                 topic.partitions[place] = m.FetchResponse.PartitionData(
                     partition_index=part.partition_index, error_code=error, high_watermark=-1
@@ -101,22 +105,29 @@ def _fetched_by_an_old_client(state: tuple[Broker, RequestContext], response: An
     context.respond(response)
 
 
-def _unreadable(broker: Broker, context: RequestContext, topic: str, index: int) -> ErrorCode:
-    """What the settings of the topic say about a client that old."""
+def _magic_for(broker: Broker, context: RequestContext, topic: str, index: int) -> int | None:
+    """The format to convert to; None: the log is written in one that the client knows. Version 0 and 1 read messages
+    of magic 0, version 2 and 3 of magic 1."""
+    partition = broker.replicas.partitions_by_name.get((topic, index))
+    known = 0 if context.api_version < 2 else 1
+    return known if partition is not None and partition.log.rules.magic > known else None
+
+
+def _unreadable(broker: Broker, context: RequestContext, topic: str, index: int, magic: int | None) -> ErrorCode:
+    """What the settings of the topic say about a client that old, for which it is converted to `magic`."""
     partition = broker.replicas.partitions_by_name.get((topic, index))
     if partition is None:
         return NONE
     config = partition.log.config
     if config.compression_type == "zstd":
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    old = context.api_version < FIRST_FETCH_OF_BATCHES and context.body.replica_id < 0
+    old = magic is not None and context.body.replica_id < 0
     return ErrorCode.UNSUPPORTED_VERSION if old and not config.message_downconversion_enable else NONE
 
 
 def _convert(broker: Broker, place: tuple[str, Any], magic: int, offset: int, allowance: Allowance) -> ErrorCode:
-    """Version 0 and 1 read messages of magic 0, version 2 and 3 of magic 1. Once the allowance is used up a partition
-    has nothing for this answer; the consumer asks again. What is converted has to be read into the process: it is lost
-    for zero copy."""
+    """Once the allowance is used up a partition has nothing for this answer; the consumer asks again. What is
+    converted has to be read into the process: it is lost for zero copy."""
     topic, part = place
     data = read_all(part.records) if isinstance(part.records, list) else part.records
     before, magic_from = allowance.records, data[MAGIC_AT]

@@ -55,6 +55,8 @@ found_in("broker_core.metadata")(
     unknown_topic_setting="name",
     invalid_value="given name words",
     broken_rule="words",
+    format_ignored="given",
+    format_above_protocol="given most",
     not_dynamic="name",
     only_per_broker="name",
     no_unit="name",
