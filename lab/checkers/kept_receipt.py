@@ -22,7 +22,7 @@ from lab.checkers.copies import Copies
 from lab.checkers.fates import Stand
 from lab.checkers.kept import NUMBERS, Kept
 from lab.checkers.kept_log import BITS, KeptLog, Stretch, TooMuch, edges_in
-from lab.checkers.lineage import Written
+from lab.checkers.lineage import Written, borders
 from lab.checkers.receipt import Receipt
 from lab.checkers.receipt_fates import Evidence, Judge
 from lab.checkers.receipt_history import History, Partition
@@ -34,11 +34,6 @@ Parts = dict[Partition, list[tuple[int, int, Written, Stand]]]
 def kept_receipt(kept: Kept, copies: list[dict[str, Any]] | None) -> Receipt:
     """What `make_receipt` says of the run so far, with these disks. Raises TooMuch."""
     return _Judging(kept, copies).judge()
-
-
-def _first(epoch: tuple[int, int]) -> int:
-    """The offset at which it begins."""
-    return epoch[1]
 
 
 class _OddJudge(Judge):
@@ -130,10 +125,7 @@ class _Judging:
         elections, and so are stretches: each looks only at its own.)"""
         found = edges[bisect_right(edges, one.first) : bisect_left(edges, one.end)]
         term = self.kept.lineage.term_at(partition, one.seq, one.node) or self.kept.lineage.term_at(partition, one.seq)
-        if term is not None:
-            begun = bisect_right(term.epochs, one.first, key=_first), bisect_left(term.epochs, one.end, key=_first)
-            found += (first for _, first in term.epochs[slice(*begun)])
-        return found
+        return found + borders(term.epochs, one.first, one.end) if term is not None else found
 
     def _parts(self) -> Parts:
         """By partition the parts that are there, or were removed; what was cut off becomes odd."""

@@ -25,7 +25,7 @@ Left out: `log_recovered`, which a `log_loaded` with the same end always follows
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -48,16 +48,6 @@ CODES = ("became_leader", "became_follower", "truncated", "log_loaded", "log_sta
 _CODES = frozenset(f'"{code}"'.encode() for code in CODES)
 
 
-class Term(NamedTuple):
-    """A broker leads: from this row of the journal on, with this log."""
-
-    seq: int
-    node: str
-    reign: int
-    epochs: Epochs
-    life: int
-
-
 class Written(NamedTuple):
     """What tells a record at an offset from another one there: the reign of its leader, the life of its topic."""
 
@@ -70,14 +60,38 @@ class Written(NamedTuple):
         return epoch_of_reign(self.reign)
 
 
+class Term(NamedTuple):
+    """A broker leads: from this row of the journal on, with this log."""
+
+    seq: int
+    node: str
+    reign: int
+    epochs: Epochs
+    life: int
+
+    def written(self, offset: int) -> Written:
+        """Who wrote what stands at an offset in this log."""
+        return Written(owner_of(self.epochs, offset), self.life)
+
+
 def epoch_of_reign(reign: int) -> int:
     return reign >> _REIGNS
 
 
 def owner_of(epochs: Epochs, offset: int, before: int = BEFORE) -> int:
     """The reign (or epoch) that wrote an offset; `before` below the first."""
-    at = bisect_right(epochs, offset, key=lambda one: one[1])
+    at = bisect_right(epochs, offset, key=_begins)
     return epochs[at - 1][0] if at else before
+
+
+def borders(epochs: Epochs, first: int, end: int) -> list[int]:
+    """Offsets behind `first` and before `end` at which another reign begins."""
+    low = bisect_right(epochs, first, key=_begins)
+    return [begin for _, begin in epochs[low : bisect_left(epochs, end, low, key=_begins)]]
+
+
+def _begins(epoch: tuple[int, int]) -> int:
+    return epoch[1]
 
 
 @dataclass(slots=True)
@@ -171,7 +185,7 @@ class Lineage:
     def written(self, partition: Partition, offset: int, seq: int, node: str | None = None) -> Written | None:
         """Who wrote what stood at an offset then, in the log of `node`; None where nobody has ever led."""
         term = self.term_at(partition, seq, node) or self.term_at(partition, seq)
-        return Written(owner_of(term.epochs, offset), term.life) if term is not None else None
+        return term.written(offset) if term is not None else None
 
     def stand(self, partition: Partition, offset: int, written: Written) -> Stand:
         """What is known now of a record that was written at an offset."""

@@ -18,7 +18,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from lab.checkers.lineage import Partition, Term
+from lab.checkers.lineage import Partition, Term, Written
 
 TRIED = 8
 """Lines that may take a batch: appends come in order, answers nearly."""
@@ -72,6 +72,11 @@ class Line:
         """Offset of the first record of a batch."""
         return self.last[at] - self.has(at, at + 1) + 1
 
+    def sent(self, at: int) -> Sent:
+        """One of its batches."""
+        written = self.term.written(self.last[at]) if self.term is not None else None
+        return Sent(self.nth[at], self.acked, self.last[at], self.has(at, at + 1), self.source[at], written, 0, None)
+
 
 class Sent(NamedTuple):
     """One of several batches with the same bytes. `seq`, `node`: as in the journal, of one that waits."""
@@ -81,7 +86,7 @@ class Sent(NamedTuple):
     last: int
     records: int
     source: int
-    term: Term | None
+    written: Written | None
     seq: int
     node: str | None
 
@@ -97,7 +102,8 @@ class Batches:
         """How many have the same bytes as one before."""
         self._first: dict[int, int] = {}
         self._same: dict[int, list[int]] = {}
-        self._ended: dict[int, Sent] = {}
+        self._ended: dict[int, Sent | None] = {}
+        """Those of `_same`; None: it waits."""
 
     def begin(self, batch: Batch, client: str, params: Mapping[str, Any]) -> None:
         """A batch was appended."""
@@ -107,7 +113,11 @@ class Batches:
             same = hash((client, params["crc"], params.get("bytes"), batch.records))
             first = self._first.setdefault(same, batch.nth)
             if first != batch.nth:
-                self._same.setdefault(same, [first]).append(batch.nth)
+                if same not in self._same:
+                    self._same[same] = [first]
+                    self._ended[first] = None if first in self.waiting else self._in_a_line(first)
+                self._same[same].append(batch.nth)
+                self._ended[batch.nth] = None
                 self.again += 1
 
     def end(self, batch: Batch, term: Term | None, acked: bool | None) -> None:
@@ -120,6 +130,8 @@ class Batches:
             line = Line(term, acked)
             self.lines.append(line)
         line.add(batch)
+        if batch.nth in self._ended:
+            self._ended[batch.nth] = line.sent(len(line) - 1)
 
     @property
     def records(self) -> int:
@@ -133,17 +145,16 @@ class Batches:
             yield [self._sent(nth) for nth in numbers]
 
     def _sent(self, nth: int) -> Sent:
-        batch = self.waiting.get(nth)
-        if batch is not None:
-            return Sent(nth, None, batch.last, batch.records, batch.source, None, batch.seq, batch.node)
-        found = self._ended.get(nth)
-        if found is None:
-            found = self._ended[nth] = self._in_a_line(nth)
-        return found
+        found = self._ended[nth]
+        if found is not None:
+            return found
+        batch = self.waiting[nth]
+        return Sent(nth, None, batch.last, batch.records, batch.source, None, batch.seq, batch.node)
 
     def _in_a_line(self, nth: int) -> Sent:
         for line in self.lines:
-            at = bisect_left(line.nth, nth)
-            if at < len(line) and line.nth[at] == nth:
-                return Sent(nth, line.acked, line.last[at], line.has(at, at + 1), line.source[at], line.term, 0, None)
+            if line.nth[0] <= nth <= line.nth[-1]:
+                at = bisect_left(line.nth, nth)
+                if line.nth[at] == nth:
+                    return line.sent(at)
         raise KeyError(nth)

@@ -36,7 +36,7 @@ import orjson
 
 from lab.checkers.copies import Copies
 from lab.checkers.fates import Stand
-from lab.checkers.lineage import CODES, Lineage, Partition, Term, Written, owner_of
+from lab.checkers.lineage import CODES, Lineage, Partition, Term, Written, borders
 from lab.checkers.receipt_batches import Batch, Batches, Line, Sent
 
 NOTE = "as far as the brokers see: batches that produce requests appended and whose answers left without an error"
@@ -195,6 +195,7 @@ class _Judged:
         self.lost: list[tuple[int, dict[str, Any]]] = []
         """(when it was appended, its place)."""
         self._edges: dict[Partition, list[int]] = {}
+        self._there: dict[tuple[Partition, Written, int], bool] = {}
         self._read: dict[tuple[Partition, Written], list[tuple[int, int]]] = {}
         for (partition, _), known in reads.items():
             self._read_in_reigns(partition, known)
@@ -206,8 +207,8 @@ class _Judged:
         """A stretch that was read, cut where another reign begins."""
         for read in known:
             term = self.lineage.term_at(partition, read.seq, read.node) or self.lineage.term_at(partition, read.seq)
-            borders = [first for _, first in term.epochs if read.first < first < read.end] if term is not None else []
-            for first, end in zip([read.first, *borders], [*borders, read.end], strict=True):
+            inner = borders(term.epochs, read.first, read.end) if term is not None else []
+            for first, end in zip([read.first, *inner], [*inner, read.end], strict=True):
                 written = self.lineage.written(partition, first, read.seq, read.node)
                 if written is not None:
                     self._read.setdefault((partition, written), []).append((first, end))
@@ -217,11 +218,12 @@ class _Judged:
         found = self.found
         found["acked"] += len(line)
         found["acked_records"] += line.has(0, len(line))
-        for low, high in self._parts(partition, line):
+        term = line.term
+        if term is None:
+            return
+        for low, high in self._parts(partition, line, term):
             last, records = line.last[low], line.has(low, high)
-            written = _written(line.term, last)
-            if written is None:
-                continue
+            written = term.written(last)
             stand = self.lineage.stand(partition, last, written)
             if stand is Stand.CUT:
                 found["lost"] += high - low
@@ -240,28 +242,30 @@ class _Judged:
     def count_same(self, partition: Partition, batches: Batches) -> None:
         """Those with the same bytes as one before, of a client that had a reason to send again."""
         for group in batches.same():
-            before: list[Sent] = []
+            source, again = -1, False  # connection of the last that is there; whether each that follows was sent again
             for one in group:
                 if not self._is_there(partition, one):
                     continue
-                if any(not other.acked or other.source != one.source for other in before):
+                if again or (source >= 0 and one.source != source):
                     self.found["duplicated"] += one.records
-                before.append(one)
+                again = again or not one.acked or (source >= 0 and one.source != source)
+                source = one.source
 
     def _is_there(self, partition: Partition, one: Sent) -> bool:
-        written = _written(one.term, one.last) or self.lineage.written(partition, one.last, one.seq, one.node)
-        return written is not None and self.lineage.stand(partition, one.last, written) is Stand.THERE
+        """What a reign wrote between two edges stands alike: of many with the same bytes few are looked at."""
+        written = one.written or self.lineage.written(partition, one.last, one.seq, one.node)
+        if written is None:
+            return False
+        place = partition, written, bisect_right(self._edges_of(partition), one.last)
+        found = self._there.get(place)
+        if found is None:
+            found = self._there[place] = self.lineage.stand(partition, one.last, written) is Stand.THERE
+        return found
 
-    def _parts(self, partition: Partition, line: Line) -> Iterator[tuple[int, int]]:
+    def _parts(self, partition: Partition, line: Line, term: Term) -> Iterator[tuple[int, int]]:
         """Stretches of a line whose batches stand alike: between the edges of what counts, and of what was written."""
-        if line.term is None:
-            return
-        edges = self._edges.get(partition)
-        if edges is None:
-            edges = self._edges[partition] = self._edges_of(partition)
-        first, end = line.last[0], line.last[-1] + 1
-        marks = {*edges[bisect_right(edges, first) : bisect_left(edges, end)],
-                 *(begin for _, begin in line.term.epochs if first < begin < end)}
+        edges, first, end = self._edges_of(partition), line.last[0], line.last[-1] + 1
+        marks = {*edges[bisect_right(edges, first) : bisect_left(edges, end)], *borders(term.epochs, first, end)}
         low = 0
         for mark in (*sorted(marks), end):
             high = bisect_left(line.last, mark, low)
@@ -270,9 +274,13 @@ class _Judged:
             low = high
 
     def _edges_of(self, partition: Partition) -> list[int]:
-        copies = self.copies
-        disks = copies.edges(partition) if copies is not None and copies.knows(partition) else []
-        return sorted({*self.lineage.edges(partition), *disks})
+        """Where something changes in the log that counts, or on the disks; going up."""
+        found = self._edges.get(partition)
+        if found is None:
+            copies = self.copies
+            disks = copies.edges(partition) if copies is not None and copies.knows(partition) else []
+            found = self._edges[partition] = sorted({*self.lineage.edges(partition), *disks})
+        return found
 
     def _is_thin(self, partition: Partition, offset: int, written: Written) -> bool:
         copies = self.copies
@@ -288,11 +296,6 @@ class _Judged:
                 break
             found += line.has(*(bisect_left(line.last, one, low, high) for one in (first, end)))
         return found
-
-
-def _written(term: Term | None, offset: int) -> Written | None:
-    """Who wrote what stands at an offset in the log of a term."""
-    return Written(owner_of(term.epochs, offset), term.life) if term is not None else None
 
 
 def _joined(stretches: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

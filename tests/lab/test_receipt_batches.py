@@ -12,9 +12,10 @@ import pytest
 
 from lab.checkers.copies import Copies
 from lab.checkers.fates import Stand
+from lab.checkers.lineage import Lineage
 from lab.checkers.receipt_outside import KeptOutside, Outside
 
-MANY, SEEDS = 20_000, 40
+MANY, SEEDS, TERMS = 20_000, 40, 100
 TOPIC, NODES = "orders", ("broker-1", "broker-2", "broker-3")
 PRODUCE = {"api": "Produce"}
 
@@ -168,8 +169,10 @@ def one_by_one(story: Story, lineage: Any, copies: Copies | None) -> Counter[str
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_lines_tell_what_each_batch_tells(seed: int) -> None:
     story, outside = told(seed), Outside()
-    for row in story.rows:
+    for at, row in enumerate(story.rows):
         outside.take(row)
+        if at % 40 == 0:
+            outside.told()  # a receipt of a run that goes on changes nothing in it
     for copies in (None, story.copies()):
         wanted = one_by_one(story, outside.lineage, Copies(copies) if copies is not None else None)
         found = outside.told(copies)
@@ -215,3 +218,30 @@ def test_many_small_batches_are_a_few_lines() -> None:
     assert found is not None and found["batches"] == MANY
     assert found["acked"] == found["unread_records"] == MANY * 999 // 1000
     assert sum(len(one.lines) for one in kept._state.partitions.values()) == 2
+
+
+def test_the_same_bytes_in_many_terms_are_looked_at_once_a_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that says the same again and again, while leaders come and go: not each of its batches is judged alone."""
+    story, outside, asked = Story(Random(1), end={0: 0}), Outside(), Counter[str]()
+    for term in range(TERMS):
+        story.lead(0, story.end[0])
+        for _ in range(MANY // TERMS):
+            named, offset = {"correlation": len(story.rows), **PRODUCE}, story.end[0]
+            place = {"role": "leader", "topic": TOPIC, "partition": 0, "bytes": 70, "crc": 7}
+            seq = story.row(story.leader[0], "request_received", source=str(term), client_id="a", **named)
+            story.row(story.leader[0], "log_appended", seq, base_offset=offset, last_offset=offset, **place)
+            story.row(story.leader[0], "response_sent", to=str(term), error="NONE", **named)
+            story.end[0] += 1
+    for row in story.rows:
+        outside.take(row)
+    stand = Lineage.stand
+
+    def counted(*of: Any) -> Stand:
+        asked["stand"] += 1
+        return stand(*of)
+
+    monkeypatch.setattr(Lineage, "stand", counted)
+    found = outside.told()
+    assert found["acked"] == MANY
+    assert found["duplicated_records"] > MANY // TERMS
+    assert asked["stand"] <= 4 * TERMS
