@@ -50,7 +50,7 @@ def directories(require_oracle: Path, tmp_path_factory: pytest.TempPathFactory) 
             check=True, capture_output=True, timeout=120,
         )  # fmt: skip
         deadline = time.monotonic() + PATIENCE_S
-        while len(_cleaned(data)) < len(TOPICS):
+        while not {(topic, 0) for topic in TOPICS} <= set(cleaned(data)):
             assert time.monotonic() < deadline, "Kafka's cleaner has not come"
             time.sleep(0.2)
     finally:
@@ -58,12 +58,13 @@ def directories(require_oracle: Path, tmp_path_factory: pytest.TempPathFactory) 
     yield home / "before", data
 
 
-def _cleaned(data: Path) -> dict[tuple[str, int], int]:
+def cleaned(data: Path) -> dict[tuple[str, int], int]:
+    """How far Kafka's cleaner has come in each log."""
     try:
         found = read_offsets(DiskStorage(data), "cleaner-offset-checkpoint")
     except CorruptCheckpoint:  # not written yet
         return {}
-    return {place: offset for place, offset in found.items() if place[0] in TOPICS}
+    return found
 
 
 def _produce(bootstrap: str) -> None:
@@ -87,7 +88,7 @@ def _produce(bootstrap: str) -> None:
                 producer.flush()
 
 
-def _batches(directory: Path) -> list[tuple[str, list[Any]]]:
+def batches_of(directory: Path) -> list[tuple[str, list[Any]]]:
     """Segment by segment what each batch says; delete horizons are times of the cleaning, so only that they are there."""
     found = []
     for path in sorted(directory.glob("*.log")):
@@ -112,8 +113,8 @@ def test_the_cleaned_log_is_the_same_batch_by_batch(topic: str, directories: tup
     stats = clean(log, OffsetMap(DEDUPE_BYTES, 0.9), parts.first_dirty, parts.first_uncleanable, now_ms)
     log.close()
     assert stats.records_after < 60 < 1000 < stats.records_before
-    assert log.cleaned_to == _cleaned(after)[topic, 0]
-    ours, theirs = _batches(before / "data" / f"{topic}-0"), _batches(after / f"{topic}-0")
+    assert log.cleaned_to == cleaned(after)[topic, 0]
+    ours, theirs = batches_of(before / "data" / f"{topic}-0"), batches_of(after / f"{topic}-0")
     assert [name for name, _ in ours] == [name for name, _ in theirs]
     assert ours == theirs
     assert any(header.attributes & 0x40 for _, rows in ours for header, _ in rows)
