@@ -192,16 +192,19 @@ export class App extends Looking {
     this.set({});
   }
 
+  /** Whether the viewer may change anything; who may only look is told so, whatever way he came. */
+  mayChange() {
+    if (this.lookOnly) this.notice(this.words.t("look_only"));
+    return !this.lookOnly;
+  }
+
   /**
    * Send a command; a refusal becomes a notice. Answers the acknowledgement.
    * What changes the cluster is not done behind the back of a rewound viewer: he is asked where; {ok: false} when he
    * calls it off. `asked`: he was already.
    */
   async command(command, asked = false) {
-    if (this.lookOnly) {
-      this.notice(this.words.t("look_only"));
-      return { ok: false };
-    }
+    if (!this.mayChange()) return { ok: false };
     const where = asked || command.do === "time" ? "now" : await this.present.where(commandText(command, this.words.words));
     if (!where) return { ok: false, cancelled: true };
     const answer = await this.#deliver(command);
@@ -211,6 +214,7 @@ export class App extends Looking {
 
   /** A lesson at one key: several commands, for which a rewound viewer is asked once. */
   async startLesson(lesson) {
+    if (!this.mayChange()) return;
     const where = await this.present.where(this.words.t(`macro.${lesson}`));
     if (where) this.runner.start(lesson);
     if (where === "fork") await this.#deliver({ do: "time", speed: "play" });

@@ -46,6 +46,7 @@ export class Forks {
 
   /** Open the dialog for the moment that is looked at. */
   ask() {
+    if (!this.app.mayChange()) return;
     this.moment = this.here;
     this.choices = {};
     this.rows = [];

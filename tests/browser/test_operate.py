@@ -148,6 +148,12 @@ def test_who_may_only_look_finds_nothing_to_press_that_changes_the_cluster(seen:
         seen.see(f"#drawer {'[data-file=pack]' if panel == 'runs' else '[data-receipt=read]'}:disabled")
         seen.wait(f"{local} === 0")
         seen.page.click("[data-drawer=close]")
+    for keys in ("f", "x2", "k1"):  # a key is a way to press, too
+        seen.page.evaluate("told.length = 0")
+        for key in keys:
+            seen.page.keyboard.press(key)
+        seen.told("With the class's link")
+    assert not seen.page.query_selector("dialog[open]")
     seen.page.evaluate("lab.app.set({ lookOnly: false })")
     seen.wait(f"{local} > 4")
 
