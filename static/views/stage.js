@@ -193,8 +193,9 @@ function ensembleFacts({ ensemble, servers, neighbours }, words) {
   const at = Object.entries(servers).flatMap(([name, { clients = [] }]) => clients.map((client) => [brokerOf(client), name.split("-").at(-1)]));
   const places = at.filter(([id]) => id !== null).sort(([left], [right]) => byNumber(left, right)).map(([id, server]) => `${id}→${server}`);
   return [
-    words.t("stage.quorum.leader", { id: String(ensemble.leader ?? nobody) }), words.t("stage.quorum.epoch", { n: String(ensemble.epoch) }),
+    words.t("stage.quorum.leader", { id: String(ensemble.leader ?? nobody) }),
     ...neighbourFacts(neighbours, words),
+    words.t("stage.quorum.epoch", { n: String(ensemble.epoch) }),
     `zxid ${ensemble.zxid}`, words.t("stage.quorum.brokers", { ids: places.join(" ") || nobody }),
   ];
 }

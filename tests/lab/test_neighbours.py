@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,6 +14,9 @@ from broker_core.kernel.inputs import Command
 from broker_core.kernel.names import cluster_of
 from broker_core.kernel.world import World
 from broker_core.wire.apis import ApiKey
+from lab.analytics.by_run.questions import Run
+from lab.analytics.facts import facts_of
+from lab.analytics.places import find_runs
 from lab.checkers.flights import flights
 from lab.clusters.build import build_world
 from lab.clusters.charge import charge_of
@@ -82,6 +86,14 @@ def test_what_a_neighbour_does_is_never_told_or_counted_as_the_clusters_own(reco
     assert [row for row in rows if row[3] == "session_opened" and row[5]["owner"] == "payments/broker-1"]
 
 
+def test_writes_of_a_neighbour_to_the_tree_are_not_the_clusters_work(recorded: RunResult) -> None:
+    places = find_runs([recorded.directory])
+    found = next(iter(Run(places[0], facts_of(places)[0][places[0].name], [], whole=True).ask("zookeeper_and_kraft")))
+    paths = [row[5]["path"] for row in rows_of(recorded.directory) if row[3].startswith("znode_")]
+    own = [path for path in paths if not path.startswith("/teams/payments")]
+    assert found["tree_writes"] == len(own) < len(paths) and found["elections"] == 1
+
+
 def test_a_dead_leader_of_a_neighbour_is_followed_once_the_ensemble_decides_again(recorded: RunResult) -> None:
     seen = [row[5] for row in rows_of(recorded.directory) if row[3] == "neighbour_changed"]
     lost = next(at for at, one in enumerate(seen) if one["led"] == 1 and not one["elects"] and len(one["registered"]) == 2)
@@ -111,9 +123,20 @@ def test_a_fork_from_a_snapshot_has_its_neighbours_where_they_were(recorded: Run
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_neighbours_alone_are_as_they_would_be_with_any_seed(seed: int, tmp_path: Path) -> None:
-    document = {**SCENARIO, "steps": [], "duration": "2s", "expect": {}}
+def test_with_other_seeds_faults_of_neighbours_hurt_nobody_else(seed: int, tmp_path: Path) -> None:
+    """Processes of the neighbour come and go, and are cut off, at moments that the seed draws."""
+    draw = Random(f"faults of neighbours {seed}")
+    nodes = ["payments/broker-1", "payments/broker-2", "payments/producer-orders"]
+    steps: list[dict[str, Any]] = []
+    for node in draw.sample(nodes, 3):
+        hurt, heal = draw.choice([("kill", "restart"), ("pause", "resume"), ("stop", "restart"), ("isolate", "stop_all_faults")])
+        steps.append({"after": f"{draw.randrange(200, 900)}ms", "do": hurt, "node": node})
+        named = {} if heal == "stop_all_faults" else {"node": node}
+        steps.append({"after": f"{draw.randrange(200, 900)}ms", "do": heal, **named})
+    expected = {"receipt.lost": 0, "invariants.violations": 0, "unavailability.orders-0": "<= 300ms", "events.leader_elected": 0}
+    document = {**SCENARIO, "steps": steps, "duration": "7s", "expect": expected}
     done = [run_scenario(grammar.from_dict(document, "neighbours"), seed, out=tmp_path / name) for name in "ab"]
+    assert [one.unmet for one in done] == [[], []]
     first, second = [(one.directory / JOURNAL).read_bytes() for one in done]
     assert first == second
 
@@ -139,6 +162,20 @@ def test_each_cluster_has_its_place_in_the_one_tree_and_an_id_of_its_own(teams: 
     assert tree["/orders/cluster/id"]["data"]["id"] != tree["/teams/payments/cluster/id"]["data"]["id"]
     ports = [tree[f"{root}/brokers/ids/1"]["data"]["port"] for root in ("/orders", "/teams/payments")]
     assert ports == [9092, 9192]
+
+
+KAFKA_3_9 = """
+    admin admin/delete_topics brokers brokers/ids brokers/ids/1 brokers/seqid brokers/topics cluster cluster/id config
+    config/brokers config/changes config/clients config/ips config/topics config/users consumers controller controller_epoch
+    feature isr_change_notification latest_producer_id_block log_dir_event_notification"""
+"""What Apache Kafka 3.9.0 with one broker and zookeeper.connect=HOST:PORT/kafka/main has made below its chroot."""
+
+
+def test_a_cluster_makes_its_chroot_and_what_kafka_makes_below_it() -> None:
+    world = build_world(run_from_dict({"cluster": {"brokers": 1, "preset": "teaching", "chroot": "/kafka/main"}}))
+    world.run_until(10_000_000)
+    tree = set(observe(world, run_from_dict({}))["znodes"])
+    assert tree == {"/kafka", "/kafka/main", *(f"/kafka/main/{path}" for path in KAFKA_3_9.split())}
 
 
 def test_viewers_get_the_neighbours_beside_the_cluster_and_not_within_it(teams: Teams) -> None:

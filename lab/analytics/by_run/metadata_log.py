@@ -114,10 +114,16 @@ def zookeeper_and_kraft(run: Recording, leaders: Leaders) -> Iterator[Row]:
         "run": run.name, "scenario": run.facts.get("name"),
         "generation": "KRaft" if run.of("quorum_state") else "ZooKeeper", "elections": elections,
         "without_controller": without, "without_leader": max(windows) / 1e6 if windows else None,
-        "control_requests": len(run.of("control_request")), "tree_writes": len(run.of(*_TREE)),
+        "control_requests": len(run.of("control_request")), "tree_writes": _tree_writes(run),
         "metadata_records": sum(one["last_offset"] - one["base_offset"] + 1 for one in written),
         "votes": len(run.of("quorum_vote")),
     }  # fmt: skip
+
+
+def _tree_writes(run: Recording) -> int:
+    """Without those below the chroots of neighbours."""
+    others = tuple({f"{event[5]['chroot']}/" for event in run.of("neighbour_changed")})
+    return sum(not f"{event[5]['path']}/".startswith(others) for event in run.of(*_TREE))
 
 
 def _controllers(run: Recording) -> tuple[int, float | None]:
