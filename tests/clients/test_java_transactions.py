@@ -144,6 +144,15 @@ def address(cluster: Cluster, broker: int) -> str:
     return cluster.bootstrap.split(",")[broker - 1]
 
 
+def hang(cluster: Cluster) -> None:
+    """What a broker that verifies nothing takes of a transaction that no coordinator knows."""
+    asking = Connection(address(cluster, leader(cluster, "hanging", 0)), PATIENCE_S)
+    records = encode_batch([(time.time_ns() // 1_000_000, None, b"hangs", ())], producer_id=77_000, producer_epoch=3, base_sequence=0, transactional=True)
+    answer = asking.ask(ApiKey.PRODUCE, 9, produce("hanging", records, -1, transactional_id="gone"))
+    assert not answer.responses[0].partition_responses[0].error_code, answer
+    asking.close()
+
+
 def test_kafka_transactions_lists_describes_finds_what_hangs_and_aborts_it(cluster: Cluster, tool: Command) -> None:
     cluster.create("hanging")
     opened = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": "open", "transaction.timeout.ms": 900_000})
@@ -151,11 +160,7 @@ def test_kafka_transactions_lists_describes_finds_what_hangs_and_aborts_it(clust
     opened.begin_transaction()
     opened.produce("hanging", "open")
     assert opened.flush(PATIENCE_S) == 0
-    asking = Connection(address(cluster, leader(cluster, "hanging", 0)), PATIENCE_S)
-    hanging = encode_batch([(time.time_ns() // 1_000_000, None, b"hangs", ())], producer_id=77_000, producer_epoch=3, base_sequence=0, transactional=True)
-    answer = asking.ask(ApiKey.PRODUCE, 9, produce("hanging", hanging, -1, transactional_id="gone"))  # of a broker that verifies nothing
-    assert not answer.responses[0].partition_responses[0].error_code, answer
-    asking.close()
+    hang(cluster)
 
     def ask(*arguments: str) -> str:
         return run(*tool("TransactionsCommand", "--bootstrap-server", cluster.bootstrap, *arguments))
@@ -174,3 +179,26 @@ def test_kafka_transactions_lists_describes_finds_what_hangs_and_aborts_it(clust
     ask("abort", *place, "--start-offset", "1")
     opened.commit_transaction(PATIENCE_S)
     assert read(cluster, "hanging", 1, "read_committed") == ["open"]
+
+
+def test_with_zookeeper_what_hangs_is_found_at_its_broker_and_aborted_by_its_producer(java: Command, tmp_path: Path) -> None:
+    """The form for brokers before 3.0, which name no start offset: WriteTxnMarkers with the epochs that an operator gives."""
+    own = SETTINGS | {"transaction.partition.verification.enable": "false"}
+    described = {"brokers": 3, "controller": "zookeeper", "port": free_ports(3), "preset": "teaching", "settings": own}
+    lab = LiveLab(run_from_dict({"cluster": described, "epoch_ms": time.time_ns() // 1_000_000}), tmp_path)
+    cluster = Cluster(lab, lab.start().bootstrap)
+    try:
+        cluster.create("hanging")
+        hang(cluster)
+        plain = Producer({"bootstrap.servers": cluster.bootstrap})
+        plain.produce("hanging", "behind")
+        assert plain.flush(PATIENCE_S) == 0
+        assert read(cluster, "hanging", 1, "read_committed") == []
+        asking = java("org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", cluster.bootstrap)
+        found = run(*asking, "find-hanging", "--broker-id", str(leader(cluster, "hanging", 0)), "--max-transaction-timeout", "0")
+        assert [line.split()[:3] for line in found.splitlines() if line.startswith("hanging")] == [["hanging", "0", "77000"]], found
+        run(*asking, "abort", "--topic", "hanging", "--partition", "0", "--producer-id", "77000", "--producer-epoch", "3", "--coordinator-epoch", "0")
+        assert read(cluster, "hanging", 1, "read_committed") == ["behind"]
+        assert "hangs" in read(cluster, "hanging", 1, "read_uncommitted")
+    finally:
+        lab.stop()

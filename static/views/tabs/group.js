@@ -1,5 +1,6 @@
 /** Groups and clients: state, generation, coordinator; members with what they own; lag by partition. */
 import { lag, leaderLog } from "../../model/figures.js";
+import { handovers } from "../../model/handovers.js";
 import { shareLag } from "../../model/shares.js";
 import { count } from "../../i18n/format.js";
 import { chosenCard, clientCards } from "./client.js";
@@ -50,20 +51,20 @@ function positions(view, group, found) {
     lines);
 }
 
-/** Where a member of KIP-848 is on its way: its epoch, what it is about to give back, what it waits for. */
-function way(one, words) {
+/** Where a member of KIP-848 is on its way: its epoch, what it gives up and who waits for it, what it waits for and who has it yet. */
+function way(one, hands, words) {
   if (one.epoch === undefined) return false;
-  const now = owned(one.assignment);
-  const parts = [words.t("groups.at_epoch", { epoch: one.epoch, state: words.t(`reason.${one.state ?? "STABLE"}`) })];
-  const back = owned(one.revoking);
-  const missing = owned(one.target).filter((name) => !now.includes(name));
-  if (back.length) parts.push(words.t("groups.gives_back", { what: back.join(" ") }));
-  if (missing.length) parts.push(words.t("groups.is_to_get", { what: missing.join(" ") }));
+  const state = one.state ?? "STABLE";
+  const untold = state === "STABLE" && hands?.gives.length + hands?.waits.length > 0; // at the target of its own epoch, which is an older one
+  const parts = [words.t("groups.at_epoch", { epoch: one.epoch, state: words.t(untold ? "groups.not_told" : `reason.${state}`) })];
+  const told = (name, what, who) => words.t(who.length ? `groups.${name}_whose` : `groups.${name}`, { what: what.join(" "), who: who.join(" ") });
+  if (hands?.gives.length) parts.push(told("gives_back", hands.gives, hands.to));
+  if (hands?.waits.length) parts.push(told("is_to_get", hands.waits, hands.from));
   if (one.protocol === "classic") parts.push(words.t("groups.speaks_classic"));
   return h("div", { class: "hint", "data-epoch": String(one.epoch) }, parts.join(" · "));
 }
 
-function member(one, words) {
+function member(one, hands, words) {
   const left = one.session_left_ms ?? null;
   return h("li", { key: one.id, class: "member" },
     h("div", {},
@@ -71,7 +72,7 @@ function member(one, words) {
       one.leads && h("small", {}, ` ${words.t("groups.leads")}`),
       one.waits && h("small", {}, ` · ${words.t(`groups.waits.${one.waits}`)}`)),
     h("div", { class: "hint" }, owned(one.assignment).join(" ") || words.t("groups.owns_nothing")),
-    way(one, words),
+    way(one, hands, words),
     left !== null && h("label", { class: "session" },
       h("small", {},
         words.t("groups.session_left", { left: Math.round(left / 100) / 10, whole: Math.round((one.session_timeout_ms ?? 0) / 1000) })),
@@ -84,19 +85,20 @@ function card(view, name, group) {
   const shared = Object.keys(state.shares?.[name] ?? {}).map((partition) => partition.slice(0, partition.lastIndexOf("-")));
   const topics = [...new Set([...Object.keys(group.offsets), ...shared])].sort();
   const shown = found?.members ?? group.members.filter((one) => one.epoch !== undefined);
+  const hands = handovers(shown.filter((one) => one.target));
   return h("article", chosenCard(view, "group", name),
     h("h3", {}, name, h("span", { class: "lever-state" }, words.t(`reason.${group.state}`))),
     facts([
       [words.t("groups.coordinator"), group.coordinator ? badge(group.coordinator, "leader") : "–"], [words.t("groups.generation"), count(group.generation)],
       [words.t("groups.members"), count(group.members.length)],
       [words.t("groups.lag"), count(state.shares?.[name] ? shareLag(state, name) : lag(state, group))],
-      found?.assignment_epoch !== undefined && [words.t("groups.epochs"), `${count(found.generation)} / ${count(found.assignment_epoch)}`],
-      (found?.type ?? group.kind) && [words.t("groups.kind"), words.t(`reason.${found?.type ?? group.kind}`)],
-      found?.protocol && [words.t("groups.protocol"), h("code", {}, found.protocol)],
+      found?.assignment_epoch !== undefined && [words.t("groups.epochs"), `${count(found.generation)} / ${count(found.assignment_epoch)}`, "wide"],
+      (found?.type ?? group.kind) && [words.t("groups.kind"), words.t(`reason.${found?.type ?? group.kind}`), "wide"],
+      found?.protocol && [words.t("groups.protocol"), h("code", {}, found.protocol), "wide"],
     ]),
     positions(view, group, view.clock.live ? found : null),
     shareTables(view, name),
-    shown.length > 0 && [title("members", words.t("groups.members")), h("ul", { key: "member-list" }, shown.map((one) => member(one, words)))],
+    shown.length > 0 && [title("members", words.t("groups.members")), h("ul", { key: "member-list" }, shown.map((one) => member(one, hands[one.id], words)))],
     view.clock.live && !group.members.length && topics.length > 0 && offsetsForm(view, name, topics));
 }
 
