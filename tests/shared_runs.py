@@ -20,6 +20,7 @@ import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from lab.experiments.directory import read_facts
 from lab.experiments.run import RunResult, run_scenario
@@ -38,6 +39,13 @@ def _home() -> Path:
     made = Path(tempfile.mkdtemp(prefix="brokerlab-shared-runs-"))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
+
+
+@cache
+def documents() -> dict[str, dict[str, Any]]:
+    """The lessons as they stand in their files, not checked: what tests there are is asked by each process, which then
+    runs a few of them."""
+    return {name: grammar.document(name) for name in grammar.names()}
 
 
 def run_once(name: str, variant: str | None = None, seed: int | None = None, generation: str | None = None) -> RunResult:

@@ -124,15 +124,18 @@ def load(name_or_path: str, variant: str | None = None, cluster: Mapping[str, An
         raise ScenarioError(path.name, 1, "", what_of(error)) from None
     if path.parent != HOME:
         return parse(source, path.name, variant, cluster)
-    scenario: Scenario = pickle.loads(_parsed(source, path.name, variant, json.dumps(dict(cluster or {}))))
-    return scenario
+    scenario: Scenario = pickle.loads(_parsed(source, path.name, json.dumps(dict(cluster or {}))))
+    try:
+        return variant_of(scenario, variant) if variant else scenario
+    except SpecError:
+        return parse(source, path.name, variant, cluster)  # which knows the line
 
 
 @lru_cache(maxsize=512)
-def _parsed(source: str, file: str, variant: str | None, cluster: str) -> bytes:
+def _parsed(source: str, file: str, cluster: str) -> bytes:
     """A lesson that comes with the lab, checked with all its variants, forks and generations: seventy times what a copy
     takes, and a page, its exercises and its questions ask for the same ones again and again."""
-    return pickle.dumps(parse(source, file, variant, json.loads(cluster)))
+    return pickle.dumps(parse(source, file, None, json.loads(cluster)))
 
 
 def parse(
@@ -147,9 +150,15 @@ def parse(
         raise ScenarioError(file, line_of(tree, error.place), error.where, error.problem) from None
 
 
+def document(name: str) -> dict[str, Any]:
+    """A lesson that comes with the lab as it stands in its file, and not checked: for who wants to know what there is."""
+    found: dict[str, Any] = read(find(name).read_text(encoding="utf-8"), f"{name}.yaml")[1]
+    return found
+
+
 def first_sight(name: str) -> Scenario:
     """A lesson that comes with the lab as a list of all shows it: what its variants change is not looked at."""
-    return from_dict(read(find(name).read_text(encoding="utf-8"), f"{name}.yaml")[1], name, whole=False)
+    return from_dict(document(name), name, whole=False)
 
 
 # -- the document ---------------------------------------------------------------------------

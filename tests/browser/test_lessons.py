@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.browser.lab_page import NOTHING, LabPage, Open, open_pages
 from tests.browser.test_looks import NAMES
-from tests.shared_runs import assert_has_the_past_of, assert_same, run_once
+from tests.shared_runs import assert_has_the_past_of, assert_same, documents, run_once
 from tests.web.rest import Caller
 
 from broker_core.clients.assignors import ASSIGNORS
@@ -50,14 +50,14 @@ WORDS = NAMES | {
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker", "FetchMessageConversionsPerSec", "ProduceMessageConversionsPerSec", "sendfile", "TLS",
     "earliest", "latest", "none", "read_committed", "read_uncommitted", "compact", "delete", "kind", "linger", "torn", "dump-log", "Stable", "PrepareCommit", "CompleteCommit", "kafka-transactions", "find-hanging", "abort", "poison", "audit", "ACL", "API", "ASCII", "data", "null", "max-buffer-utilization-percent", "reject", "release", "mill", "jobs", "kafka-cluster", "unregister", "verify-index-only", "index", "kraft.version", "Spark", "ephemeral", "unclean", "murmur2",
     "group.version", "worker", "explicit", "implicit", "record_limit", "batch_optimized", "RE2", "classic", "disabled", "upgrade", "downgrade", "bidirectional",  # group.protocol, group.consumer.migration.policy
-    *(word for name in LESSONS for one in grammar.load(name).document.get("clients", ())
+    *(word for document in documents().values() for one in document.get("clients", ())
       for word in (one["name"], one["name"].removeprefix(one["kind"] + "-"), one["name"].rsplit("-", 1)[-1])),  # and its badge
 }  # fmt: skip
-NEIGHBOURS = [one for name in LESSONS for one in grammar.load(name).document["cluster"].get("neighbours", ())]
+NEIGHBOURS = [one for document in documents().values() for one in document["cluster"].get("neighbours", ())]
 WORDS |= {"chroot", *(one["name"] for one in NEIGHBOURS)}
 WORDS |= {word["name"] for one in NEIGHBOURS for word in one["clients"]}
-TOPICS = {one["name"] for name in LESSONS for one in grammar.load(name).document.get("topics", ())} | {
-    one["topic"] for name in LESSONS for document in (grammar.load(name).document,)
+TOPICS = {one["name"] for document in documents().values() for one in document.get("topics", ())} | {
+    one["topic"] for document in documents().values()
     for one in (*document.get("steps", ()), *document.get("fork", {}).get("steps", ())) if one.get("do") == "create_topic"
 } | {topic["name"] for one in NEIGHBOURS for topic in one["topics"]}
 NAME = re.compile(

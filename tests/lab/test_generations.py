@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.shared_runs import run_once
+from tests.shared_runs import documents, run_once
 
 from broker_core.kernel.problems import told
 from lab.analytics import grid
@@ -24,8 +24,7 @@ KRAFT = {"controller": "kraft"}
 def _elsewhere() -> list[tuple[str, str, str | None]]:
     """(lesson, generation that is not that of its file, course): the lesson itself, its forks, and what differs there."""
     found: list[tuple[str, str, str | None]] = []
-    for name in grammar.names():
-        document = grammar.load(name).document
+    for name, document in documents().items():
         for generation, change in generations.declared(document, grammar.KEYS).items():
             if generation != generations.own(document):
                 own = {name: one for name, one in (change.get("variants") or {}).items() if one is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.shared_runs import run_once
+from tests.shared_runs import documents, run_once
 
 from broker_core.kernel.problems import told
 from lab.experiments.run import RunResult
@@ -19,7 +19,7 @@ LONG = ("acks-0", "acks-1", "acks-all", "group-rebalance", "failover-with-1000-p
 
 def _changing(name: str) -> list[str]:
     """Variants that are more than a title for what the file says anyway."""
-    document = grammar.load(name).document
+    document = documents()[name]
     own = [key for key, one in (document.get("variants") or {}).items() if set(one) > {"title"}]
     return [*own, *([variants.FORK] if "fork" in document else [])]
 

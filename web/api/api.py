@@ -23,6 +23,7 @@ from web.api import (
     problems, quizzes, reference, replays, rolling, runs, scenarios, spark_answers, spark_setup, sweeps, teachers,
     waits,
 )  # fmt: skip
+from web.api.description import Description
 from web.api.docs import operations
 from web.api.problems import Problem
 from web.language import language_of
@@ -84,8 +85,9 @@ class LabApi(NinjaAPI):
             self._described[key] = self._describe(**kwargs)
         return self._described[key]
 
-    def _describe(self, **kwargs: Any) -> Any:
-        schema = super().get_openapi_schema(**kwargs)
+    def _describe(self, path_prefix: str | None = None, path_params: dict[str, Any] | None = None) -> Any:
+        prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
+        schema: Any = Description(self, prefix)
         for path, methods in schema["paths"].items():
             for operation in methods.values():
                 for status, response in operation["responses"].items():
