@@ -49,6 +49,22 @@ document.addEventListener('DOMContentLoaded', () => {
     if (notices) new MutationObserver(keep).observe(notices, { childList: true });
 })"""
 
+# What the page asks and is not answered yet, for the report of a failed test.
+KEEP_QUESTIONS = """{
+    const unanswered = globalThis.unanswered = new Set(), ask = globalThis.fetch;
+    globalThis.fetch = (what, ...more) => {
+        const question = { url: String(what?.url ?? what) };
+        unanswered.add(question);
+        return ask(what, ...more).finally(() => unanswered.delete(question));
+    };
+}"""
+
+# A first visit begins with nothing remembered. What was loaded by an earlier page of this window need not be loaded again.
+FORGET = """if (sessionStorage.getItem('visited') === null) {
+    localStorage.clear();
+    sessionStorage.setItem('visited', 'yes');
+}"""
+
 # Ten pictures a second: each one that is drawn costs a processor what a graphics card does elsewhere.
 DRAW_SELDOM = """{
     const GAP_MS = 100;
@@ -64,6 +80,7 @@ SAYS = """() => {
         run: feed?.run, last: feed?.last, online: app?.online, live: clock?.live, cluster: clock?.cluster,
         panel: app?.desk?.panel, work: app?.desk?.work, open: app?.desk?.runs?.open?.map((one) => one.run),
         asked: [...(app?.desk?.socket?.waiting?.keys() ?? [])],
+        unanswered: [...(globalThis.unanswered ?? [])].map(({ url }) => url),
         dialogs: text('dialog[open]'), notices: globalThis.told, alerts: text('[role=alert]'), coach: text('#coach'),
     };
 }"""
@@ -100,8 +117,8 @@ class LabPage:
     complaints: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
     left: bool = False
-    unanswered: list[str] = field(default_factory=list)
-    """URLs that the page has asked for, and that have not come yet."""
+    windows: Windows | None = None
+    """Where its window came from, if that is used again."""
 
     def wait(self, expression: str, seconds: float = 2 * PATIENCE_S) -> None:
         """Until an expression holds in the page, which is asked at once and then more and more seldom."""
@@ -126,7 +143,7 @@ class LabPage:
         if self.left or self.page.is_closed():
             return "closed"
         lines = [f"{key}: {value}" for key, value in self.page.evaluate(SAYS).items()]
-        return "\n".join([*lines, f"unanswered: {self.unanswered}", f"complaints: {self.complaints}"])
+        return "\n".join([*lines, f"complaints: {self.complaints}"])
 
     def command(self, **command: Any) -> dict[str, Any]:
         """A command as a click sends it."""
@@ -163,7 +180,10 @@ class LabPage:
             return
         self.left = True
         wrong = self.wrong()
-        self.page.context.close()
+        if self.windows is None:
+            self.page.context.close()
+        else:
+            self.windows.give_back(self.page.context)
         assert wrong == NOTHING
 
     def wrong(self) -> tuple[list[str], int, list[str], list[str]]:
@@ -171,6 +191,40 @@ class LabPage:
         closed = self.page.is_closed()
         twins, beyond = ([], 0) if closed else (self.value("Object.keys(globalThis.twins ?? {})"), self.value(BEYOND_ITS_END))
         return twins, beyond, list(self.complaints), list(self.foreign)
+
+
+class Windows:
+    """Windows before one lab, which are used again: a page loads some hundred and seventy files, and to open a window
+    takes as long as to draw the page. Nothing but what was loaded is left in them: no cookie, nothing remembered (`FORGET`).
+    """
+
+    def __init__(self, browser: Any) -> None:
+        self.browser = browser
+        self._free: dict[str, list[Any]] = {}
+        self._kinds: dict[Any, str] = {}
+
+    def take(self, **options: Any) -> Any:
+        """One that nobody uses, with these options of a context."""
+        kind = json.dumps(options, sort_keys=True)
+        free = self._free.setdefault(kind, [])
+        if free:
+            return free.pop()
+        made = self.browser.new_context(**options)
+        made.set_default_timeout(PATIENCE_S * 1000)
+        made.new_page()  # stays empty: a window whose last page is closed closes, too
+        self._kinds[made] = kind
+        return made
+
+    def give_back(self, context: Any) -> None:
+        """The pages in it are over."""
+        for page in context.pages[1:]:
+            page.close()
+        context.clear_cookies()
+        self._free[self._kinds[context]].append(context)
+
+    def close(self) -> None:
+        for context in self._kinds:
+            context.close()
 
 
 Open = Callable[..., LabPage]
@@ -183,25 +237,25 @@ def open_pages(browser: Any, data: Path, *options: str, generation: str | None =
     (`conftest.pages_end_with_their_test`), what a fixture opens with the lab."""
     lab = start_lab(data, "--preset", "teaching", "--seed", "5", *options, web=True, generation=generation)
     pages: list[LabPage] = []
+    windows = Windows(browser)
 
     def start(language: str = "en", dark: bool = False, width: int = 1440, path: str = "", view: str = "inspect", **more: Any) -> LabPage:
-        context = browser.new_context(
+        context = windows.take(
             viewport={"width": width, "height": 900}, locale={"en": "en-US", "ko": "ko-KR"}[language],
             color_scheme="dark" if dark else "light", **more,
         )  # fmt: skip
-        context.set_default_timeout(PATIENCE_S * 1000)
-        made = LabPage(context.new_page(), lab)
+        made = LabPage(context.new_page(), lab, windows=windows)
         pages.append(made)
         OPENED.append(made)
         made.page.add_init_script(DRAW_SELDOM)
         made.page.add_init_script(WATCH_FOR_TWINS)
         made.page.add_init_script(KEEP_NOTICES)
+        made.page.add_init_script(KEEP_QUESTIONS)
+        made.page.add_init_script(FORGET)
         made.page.add_init_script(view_of(view))
         made.page.on("console", lambda message: made.complaints.append(message.text) if message.type != "log" else None)
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
         made.page.on("request", lambda request: _note(made, request.url))
-        for settled in ("requestfinished", "requestfailed"):
-            made.page.on(settled, lambda request: made.unanswered.remove(request.url))
         made.page.goto(lab.page + path)
         made.wait("globalThis.lab?.app?.online && lab.app.desk.greeted")
         return made
@@ -209,12 +263,12 @@ def open_pages(browser: Any, data: Path, *options: str, generation: str | None =
     yield start
     with ExitStack() as stack:  # to the end, whatever goes wrong
         stack.callback(lab.stop)
+        stack.callback(windows.close)
         for made in pages:
             stack.callback(made.leave)
 
 
 def _note(made: LabPage, url: str) -> None:
-    made.unanswered.append(url)
     if not url.startswith((made.lab.page, made.lab.page.replace("http", "ws"), "blob:", "about:")):
         made.foreign.append(url)
 
