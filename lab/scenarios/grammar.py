@@ -151,7 +151,7 @@ def parse(
 
 
 def document(name: str) -> dict[str, Any]:
-    """A lesson that comes with the lab as it stands in its file, and not checked: for who wants to know what there is."""
+    """A lesson that comes with the lab as its file has it, not checked: for who wants to know what there is."""
     found: dict[str, Any] = read(find(name).read_text(encoding="utf-8"), f"{name}.yaml")[1]
     return found
 

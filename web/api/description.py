@@ -1,4 +1,4 @@
-"""The description of the API as Ninja makes it, from the types of its operations; each kind of answer is looked at once.
+"""The description of the API as Ninja makes it, from the types of its operations; a kind of answer is looked at once.
 
 Ninja asks Pydantic for the schema of every answer of every operation. An operation has about eight, and all but one are
 problems: of some eight hundred schemas a hundred differ.
@@ -23,7 +23,7 @@ class Description(OpenAPISchema):
     def _create_schema_from_model(
         self, model: Any, by_alias: bool = True, remove_level: bool = True, mode: Any = "validation"
     ) -> tuple[dict[str, Any], bool]:
-        """As Ninja's. Answers of one type are wrapped by a class of their own in each operation: what counts is the type."""
+        """As Ninja's, which wraps answers of one type in a class for each operation: what counts is the type."""
         if mode != "serialization" or list(model.model_fields) != ["response"]:
             return super()._create_schema_from_model(model, by_alias, remove_level, mode)
         key = model.model_fields["response"].annotation, by_alias
