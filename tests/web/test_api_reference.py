@@ -19,6 +19,7 @@ from tests.web.live_rest import Rest, refused, rest
 import web.api
 from broker_core.kernel.events import REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from lab.clusters.meanings import of_clients
 from lab.clusters.vocabulary import KINDS
 from lab.exercises import reading as exercises
 from lab.scenarios import grammar
@@ -126,5 +127,6 @@ def test_the_trace_leads_from_every_row_to_what_is_there(rest: Rest, language: s
     assert [name for name in re.findall(r'href="#([^"]+)"', page) if name not in ids] == []
     assert set(re.findall(r'href="/#lesson=([^"]+)"', page)) == set(grammar.names())
     assert set(re.findall(r'href="/exercises/([^"]+)/"', page)) == set(exercises.names())
+    assert {f"settings-{name}" for name in (*BROKER_SETTINGS, *TOPIC_SETTINGS, *of_clients())} <= ids, "the lab's settings lead here"
     assert {"settings-acks", "metrics-IsrShrinksPerSec", "tables-isr_changes", "events-leader_elected"} <= ids
     assert "<script" not in page and " style=" not in page

@@ -1,6 +1,7 @@
 """The trace as a page: what leads from each row of the table of features to lessons, settings, metrics, and back.
 
-`/trace/#B3` is a row, `/trace/#setting-acks` the way back from a setting. It needs no script and no running cluster.
+`/trace/#B3` is a row, `/trace/#settings-acks` the way back from a setting: also from one that no row or lesson
+names, since the lab shows that one, too. It needs no script and no running cluster.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from lab.clusters.meanings import of_clients
 from lab.trace.rows import KINDS, PARTS
 from web.api.reference import traced
 from web.language import language_of
@@ -43,9 +45,16 @@ def _told(language: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     parts = [{"name": part, "key": f"trace.part.{part}", "rows": [row for name, row in rows.items() if name[0] == part]}
              for part in PARTS]  # fmt: skip
     back = [{"kind": kind, "key": f"trace.{kind}",
-             "items": [_back(kind, name, one, language) for name, one in table[kind].items()]}
+             "items": [_back(kind, name, one, language)
+                       for name, one in (table[kind] | _untraced(kind, table[kind])).items()]}
             for kind in WAYS]  # fmt: skip
     return parts, back
+
+
+def _untraced(kind: str, traced_names: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Settings that the lab shows and nothing leads to."""
+    shown = {*BROKER_SETTINGS, *TOPIC_SETTINGS, *of_clients()} if kind == "settings" else set()
+    return {name: {"rows": []} for name in sorted(shown - set(traced_names))}
 
 
 def _row(name: str, row: dict[str, Any], table: dict[str, Any], language: str) -> dict[str, Any]:
