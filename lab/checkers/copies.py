@@ -66,9 +66,10 @@ def _damaged(log: PartitionLog) -> Iterator[list[int]]:
         at = segment.base_offset
         try:
             for place, header in headers_from(segment.log, 0, segment.log.size):
+                first = header.base_offset if header.magic >= 2 else at  # a wrapper names its last message
                 at = header.next_offset
                 if not is_valid(Batch(header, segment.log.peek(place, header.size), place)):
-                    yield [header.base_offset, header.next_offset]
+                    yield [first, at]
         except (RecordsError, StorageError):
             yield [at, segment.next_offset()]
 
@@ -107,9 +108,12 @@ class Copies:
         return sorted(found)
 
     def whole(self, partition: Partition, offset: int, epoch: int) -> int:
-        """How many disks have what this epoch wrote at the offset, undamaged."""
+        """How many disks have what this epoch wrote at the offset, undamaged. Messages of magic 0 and 1 have no epoch:
+        of these what is there counts."""
         return sum(
-            start <= offset < end and owner_of(epochs, offset, NO_EPOCH) == epoch and not _within(offset, damaged)
+            start <= offset < end
+            and owner_of(epochs, offset, NO_EPOCH) in (epoch, NO_EPOCH)
+            and not _within(offset, damaged)
             for start, end, epochs, damaged in self._brokers[partition]
         )
 

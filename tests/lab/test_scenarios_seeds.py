@@ -405,6 +405,7 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("one-wrapper-many-messages", None): CLEAN,
     ("one-wrapper-many-messages", "magic_0"): CLEAN,
     ("one-wrapper-many-messages", "magic_2"): CLEAN,
+    ("one-wrapper-many-messages", "three_formats"): CLEAN,
     ("one-wrapper-many-messages", "fork"): CLEAN,
     ("one-wrapper-many-messages", "magic_0/fork"): CLEAN,
     ("one-wrapper-many-messages", "magic_2/fork"): CLEAN,
