@@ -36,7 +36,7 @@ from broker_core.log.segment import DELETED, INDEX, LOG, TIME_INDEX, TRANSACTION
 from broker_core.log.swapping import finish_swaps
 from broker_core.records.batch import decode_records
 from broker_core.records.errors import RecordsError
-from broker_core.records.header import Batch
+from broker_core.records.header import Batch, BatchHeader
 
 if TYPE_CHECKING:
     from broker_core.log.partition_log import PartitionLog
@@ -289,6 +289,9 @@ class _Scan:
     - `good`: bytes of whole batches so far; `work`: what they took
     - `cut`, `reason`: what was cut behind them; `reached`: an offset that was there before
     - `wrong`: what was wrong with an index
+
+    No checksum covers the base offset of a batch. One that stands too high looks right until the next one comes, which
+    goes on where the one in front of it ended: then it is the stranger, and the log ends before it.
     """
 
     def __init__(
@@ -299,23 +302,33 @@ class _Scan:
         self.reached = reached
         self.wrong = wrong
         self.notes = _Notes(log)
-        self.good, self.work, self._least = 0, 0, segment.base_offset
+        self.work = self._place = 0
         self.cut, self.reason = 0, ""
-        segment.begin_rebuild()
+        self._end = segment.log.size
+        self._begin()
+
+    def _begin(self) -> None:
+        """`_least`: where the last batch ended; `_last`: where it began; `_before`: where the one before it ended."""
+        self.good, self._least = 0, self.segment.base_offset
+        self._last = self._before = self._least
+        self.segment.begin_rebuild()
 
     def advance(self, most_work: int) -> bool:
         """True when the segment has come to its end."""
         segment, limit = self.segment, self.work + most_work
-        reason = "incomplete batch"
+        reason = self.reason or "incomplete batch"
         try:
-            for batch in batches_from(segment.log, self.good, segment.log.size):
+            for batch in batches_from(segment.log, self.good, self._end):
                 if self.work >= limit:
                     return False
+                if self._before <= batch.header.base_offset < self._last:
+                    self._without_the_last(batch.header)
+                    return self.advance(limit - self.work)
                 segment.rebuild_with(batch, self._least)
                 self.notes.visit(batch)
-                self.good = batch.position + batch.header.size
+                self._place, self.good = batch.position, batch.position + batch.header.size
                 self.work += max(BATCH_WORK, batch.header.size)
-                self._least = batch.header.next_offset
+                self._before, self._last, self._least = self._least, batch.header.base_offset, batch.header.next_offset
         except (RecordsError, CorruptIndex) as error:
             reason = str(error)
         self.cut = segment.end_rebuild(self.good)
@@ -323,6 +336,12 @@ class _Scan:
         if self.notes.transactional:
             self._index_transactions()
         return True
+
+    def _without_the_last(self, header: BatchHeader) -> None:
+        """The last batch contradicts those around it: once more, up to where it begins."""
+        self.reason = f"offset {self._last} stands between {self._before - 1} and {header.base_offset}"
+        self._end = self._place
+        self._begin()
 
     def _index_transactions(self) -> None:
         """From the producers as they were at the segment's base."""

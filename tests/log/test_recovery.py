@@ -74,6 +74,14 @@ def _flipped(storage: MemoryStorage) -> None:
     file.append((bytes(data),))
 
 
+def _too_high(storage: MemoryStorage, nth: int = 5, by: int = 1 << 20) -> None:
+    """The base offset of a batch, which no checksum covers."""
+    file = storage.open(f"{FIRST}.log")
+    data = file.read(0, file.size)
+    position = list(iterate_batches(data))[nth].position
+    file.overwrite(position, (int.from_bytes(data[position : position + 8]) + by).to_bytes(8))
+
+
 def _without_indexes(storage: MemoryStorage) -> None:
     for name in storage.list(DIRECTORY):
         if name.endswith("index"):
@@ -87,7 +95,7 @@ def test_a_slice_ends_after_so_many_batches_however_small_they_are() -> None:
     assert slices >= 6
 
 
-@pytest.mark.parametrize("harm", [lambda storage: None, _torn, _flipped, _without_indexes])
+@pytest.mark.parametrize("harm", [lambda storage: None, _torn, _flipped, _too_high, _without_indexes])
 @pytest.mark.parametrize("most_bytes", [1, 500])
 def test_a_log_that_is_opened_in_slices_is_the_one_that_is_opened_at_once(harm: Any, most_bytes: int) -> None:
     opened, told = [], []
@@ -104,6 +112,22 @@ def test_a_log_that_is_opened_in_slices_is_the_one_that_is_opened_at_once(harm: 
         opened.append((files, log.log_end_offset, log.recovery_point, encode_snapshot(log.producers), log.leader_epochs.entries))
         told.append(journal.events)
     assert opened[0] == opened[1] and told[0] == told[1]
+
+
+@pytest.mark.parametrize("nth", [0, 1, 5, 28])
+def test_a_batch_whose_offset_stands_too_high_is_the_stranger_not_the_one_behind_it(nth: int) -> None:
+    """By its checksum it is whole; it was kept, what is right behind it was cut, and the log had its end far ahead."""
+    storage, journal = MemoryStorage(), Journal()
+    log = written(storage)
+    bases = [one.header.base_offset for one in iterate_batches(contents(log))]
+    _too_high(storage, nth)
+    again = open_log(storage, emit=journal.emit, recovery_point=0)
+    assert again.log_end_offset == bases[nth]
+    check_whole(again)
+    [told] = journal.named("log_recovered")
+    assert told["reason"] == f"offset {bases[nth] + (1 << 20)} stands between {bases[nth] - 1} and {bases[nth + 1]}"
+    again.append_as_leader(batch(), 3, NOW)
+    assert again.log_end_offset == bases[nth] + 1
 
 
 @pytest.mark.parametrize("lost_answers", range(1, 6))
