@@ -78,7 +78,8 @@ def test_groups_are_listed_described_reset_and_deleted(tool: Tool, cluster: Clus
     cluster.create("java-groups", 3)
     tool("VerifiableProducer", "--topic", "java-groups", "--max-messages", "300")
     consumer = java(TOOLS + "VerifiableConsumer", "--bootstrap-server", cluster.bootstrap, "--topic", "java-groups",
-                    "--group-id", "java-group", "--reset-policy", "earliest")
+                    "--group-id", "java-group", "--reset-policy", "earliest",
+                    "--assignment-strategy", "org.apache.kafka.clients.consumer.StickyAssignor")
     members = [running(*consumer), running(*consumer)]
     group = "consumer.group.ConsumerGroupCommand"
     cluster.until(lambda state: (found := state["groups"].get("java-group")) and found["state"] == "Stable"
