@@ -124,7 +124,7 @@ def _topic_partition(value: Any, place: Place) -> str:
 
 def _any(value: Any, place: Place) -> str:
     """There is one: `any`; each neighbour has another one, `payments`."""
-    return checks.text(value, place)
+    return checks.text(value, place) if isinstance(value, str) else checks.choice(value, place, ("any",))
 
 
 def _assignment(value: Any, place: Place) -> list[list[int]]:
