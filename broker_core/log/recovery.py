@@ -8,6 +8,7 @@
 | an index that is missing or contradicts itself | rebuilt from the `.log` (a `.txnindex` may be missing) |
 | no clean-shutdown marker | every segment from the recovery point on is scanned: each batch's length, CRC and order |
 | a bad batch in that scan | the file is cut in front of it, later segments are deleted |
+| a batch in it that those around it contradict | the file is cut in front of it: no checksum covers a base offset |
 | offsets missing between two segments of it | later segments are deleted |
 | leader epochs behind the new end | dropped |
 | producer state | newest snapshot, then the batches behind it |
@@ -28,21 +29,15 @@ from typing import TYPE_CHECKING
 
 from broker_core.kernel import events
 from broker_core.log.errors import CorruptIndex
-from broker_core.log.markers import completed
-from broker_core.log.producer_snapshot import load_latest_snapshot, read_latest_snapshot, remove_stray_snapshots
-from broker_core.log.producers import ProducerStateTable
-from broker_core.log.scan import batches_from, headers_from
+from broker_core.log.producer_snapshot import load_latest_snapshot, remove_stray_snapshots
 from broker_core.log.segment import DELETED, INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, LogSegment
+from broker_core.log.segment_scan import BATCH_WORK, Scan, replay
 from broker_core.log.swapping import finish_swaps
-from broker_core.records.batch import decode_records
 from broker_core.records.errors import RecordsError
-from broker_core.records.header import Batch, BatchHeader
 
 if TYPE_CHECKING:
     from broker_core.log.partition_log import PartitionLog
 
-BATCH_WORK = 1024
-"""A batch that is looked at by itself takes about as long as so many bytes whose checksum is proved."""
 _ENDLESS = 1 << 62
 
 
@@ -68,7 +63,7 @@ class Opening:
         self._place = 0
         self._missing: list[str] = []
         self._scanned_from: int | None = None
-        self._scan: _Scan | None = None
+        self._scan: Scan | None = None
 
     def advance(self, most_work: int | None = None) -> bool:
         """Go on until so much work was done (None: to the end). True when the log is open."""
@@ -139,11 +134,11 @@ class Opening:
 
     def _scanned(
         self, segment: LogSegment, left: list[LogSegment], wrong: tuple[str, str] | None = None
-    ) -> _Scan | None:
+    ) -> Scan | None:
         """The scan of a segment when it has come to its end, None when the slice is used up."""
         scan = self._scan
         if scan is None:
-            scan = self._scan = _Scan(self.log, segment, _reached(self.log, left), wrong)
+            scan = self._scan = Scan(self.log, segment, _reached(self.log, left), wrong)
         before, worked = scan.good, scan.work
         done = scan.advance(self._limit - self.work)
         self.checked += scan.good - before
@@ -179,7 +174,7 @@ class Opening:
         for segment in log.segments[log.segment_of(self._place) :]:
             if self._place >= log.log_end_offset:
                 break
-            stopped = _replay(log.producers, segment, self._place, most_batches=self._limit // BATCH_WORK)
+            stopped = replay(log.producers, segment, self._place, most_batches=self._limit // BATCH_WORK)
             if stopped is not None:
                 self._place, self.work = stopped, self._limit
                 return False
@@ -278,115 +273,9 @@ def _hole(log: PartitionLog, place: int, end: int) -> str:
 
 def _recover_segment(log: PartitionLog, segment: LogSegment) -> tuple[int, str]:
     """At one go."""
-    scan = _Scan(log, segment, 0)
+    scan = Scan(log, segment, 0)
     scan.advance(_ENDLESS)
     return scan.cut, scan.reason
-
-
-class _Scan:
-    """One segment is proved and its indexes are made anew, a slice at a time.
-
-    - `good`: bytes of whole batches so far; `work`: what they took
-    - `cut`, `reason`: what was cut behind them; `reached`: an offset that was there before
-    - `wrong`: what was wrong with an index
-
-    No checksum covers the base offset of a batch. One that stands too high looks right until the next one comes, which
-    goes on where the one in front of it ended: then it is the stranger, and the log ends before it.
-    """
-
-    def __init__(
-        self, log: PartitionLog, segment: LogSegment, reached: int, wrong: tuple[str, str] | None = None
-    ) -> None:
-        self.log = log
-        self.segment = segment
-        self.reached = reached
-        self.wrong = wrong
-        self.notes = _Notes(log)
-        self.work = self._place = 0
-        self.cut, self.reason = 0, ""
-        self._end = segment.log.size
-        self._begin()
-
-    def _begin(self) -> None:
-        """`_least`: where the last batch ended; `_last`: where it began; `_before`: where the one before it ended."""
-        self.good, self._least = 0, self.segment.base_offset
-        self._last = self._before = self._least
-        self.segment.begin_rebuild()
-
-    def advance(self, most_work: int) -> bool:
-        """True when the segment has come to its end."""
-        segment, limit = self.segment, self.work + most_work
-        reason = self.reason or "incomplete batch"
-        try:
-            for batch in batches_from(segment.log, self.good, self._end):
-                if self.work >= limit:
-                    return False
-                if self._before <= batch.header.base_offset < self._last:
-                    self._without_the_last(batch.header)
-                    return self.advance(limit - self.work)
-                segment.rebuild_with(batch, self._least)
-                self.notes.visit(batch)
-                self._place, self.good = batch.position, batch.position + batch.header.size
-                self.work += max(BATCH_WORK, batch.header.size)
-                self._before, self._last, self._least = self._least, batch.header.base_offset, batch.header.next_offset
-        except (RecordsError, CorruptIndex) as error:
-            reason = str(error)
-        self.cut = segment.end_rebuild(self.good)
-        self.reason = reason if self.cut else ""
-        if self.notes.transactional:
-            self._index_transactions()
-        return True
-
-    def _without_the_last(self, header: BatchHeader) -> None:
-        """The last batch contradicts those around it: once more, up to where it begins."""
-        self.reason = f"offset {self._last} stands between {self._before - 1} and {header.base_offset}"
-        self._end = self._place
-        self._begin()
-
-    def _index_transactions(self) -> None:
-        """From the producers as they were at the segment's base."""
-        log, segment, table = self.log, self.segment, ProducerStateTable()
-        start = read_latest_snapshot(log.storage, log.directory, table, log.log_start_offset, segment.base_offset)
-        for one in log.segments[log.segment_of(start) : log.segments.index(segment)]:
-            _replay(table, one, start)
-        _replay(table, segment, segment.base_offset, indexing=True)
-
-
-class _Notes:
-    """Puts the leader epochs of scanned batches into the cache. `transactional`: has any of them been?
-
-    Then the segment's transaction index is filled afterwards, from the producers as they were at its base.
-    """
-
-    def __init__(self, log: PartitionLog) -> None:
-        self.cache = log.leader_epochs
-        self.transactional = False
-
-    def visit(self, batch: Batch) -> None:
-        header = batch.header
-        if header.magic == 2 and header.leader_epoch > self.cache.latest_epoch:
-            self.cache.assign(header.leader_epoch, header.base_offset)
-        self.transactional |= header.is_transactional
-
-
-def _replay(
-    table: ProducerStateTable, segment: LogSegment, start: int, indexing: bool = False, most_batches: int | None = None
-) -> int | None:
-    """Take in what a segment has from an offset on; `indexing`: its transaction index has to be told.
-
-    After `most_batches` the offset at which to go on, else None.
-    """
-    found = segment.locate(start)
-    headers = headers_from(segment.log, found[0], segment.size) if found else ()
-    for number, (position, header) in enumerate(headers):
-        if most_batches is not None and number > most_batches:
-            return header.base_offset
-        if header.producer_id >= 0 and header.next_offset > start:
-            records = decode_records(segment.log.read(position, header.size)) if header.is_control else None
-            ended = table.update(header, records)
-            if ended is not None:
-                completed(table, ended, segment if indexing else None)
-    return None
 
 
 def _drop_when_below_start(log: PartitionLog, now_ms: int) -> None:
@@ -409,5 +298,5 @@ def rebuild_producers(log: PartitionLog, now_ms: int | None = None) -> None:
     for segment in log.segments[log.segment_of(start) :]:
         if start >= end:
             break
-        _replay(table, segment, start)
+        replay(table, segment, start)
     table.map_end_offset = end

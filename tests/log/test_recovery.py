@@ -10,7 +10,7 @@ from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import PartitionLog
 from broker_core.log.errors import OutOfOrderSequence
 from broker_core.log.producer_snapshot import encode_snapshot
-from broker_core.log.recovery import BATCH_WORK
+from broker_core.log.segment_scan import BATCH_WORK
 from broker_core.log.verify import verify_indexes
 from broker_core.records import iterate_batches
 from tests.log.logs import NOW, Journal, batch, contents, offsets, open_log
