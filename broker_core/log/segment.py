@@ -34,12 +34,12 @@ from broker_core.log.transaction_index import TransactionIndex
 from broker_core.records.batch import decode_records
 from broker_core.records.errors import RecordsError
 from broker_core.records.header import HEADER_SIZE, LOG_OVERHEAD, Batch, BatchHeader, ensure_valid, read_header
+from broker_core.records.record_rules import NO_TIMESTAMP
 from broker_core.records.record import Record
 
 LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
 DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
 LARGEST_RELATIVE_OFFSET = 0x7FFFFFFF
-NO_TIMESTAMP = -1
 _new = tuple.__new__
 
 

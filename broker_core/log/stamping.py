@@ -28,7 +28,6 @@ from broker_core.records.header import (
     read_header,
 )
 
-NO_TIMESTAMP = -1
 _new = tuple.__new__
 
 

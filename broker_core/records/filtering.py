@@ -22,8 +22,7 @@ from broker_core.records.compression import compress
 from broker_core.records.header import COMPRESSION_MASK, DELETE_HORIZON, Batch, BatchHeader
 from broker_core.records.legacy import encode_message_set
 from broker_core.records.record import Record, encode_records
-
-NO_TIMESTAMP = -1
+from broker_core.records.record_rules import NO_TIMESTAMP
 
 
 def delete_horizon(header: BatchHeader) -> int | None:

@@ -9,11 +9,9 @@ from broker_core.kernel.errors import CommandError
 from broker_core.kernel.names import broker_node, cluster_of, in_cluster
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
+from lab.clusters.neighbour_spec import ANY
 from lab.truth import truth_of_cluster
 from lab.truth.port import State
-
-ANY = "any"
-"""The controller of the world's own cluster, as commands and conditions name it."""
 
 
 def split(topic_partition: str) -> tuple[str, int]:

@@ -63,6 +63,7 @@ from broker_core.wire.apis import ApiKey, api_name
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.client_spec import client_from_dict
+from lab.clusters.neighbour_spec import ANY
 from lab.clusters.spec import MOST_STAGE_US, PROTECTIONS, STAGES
 from lab.clusters.topic_spec import topic_configs
 from lab.faults.disks import BATCH_FIELDS
@@ -124,7 +125,7 @@ def _topic_partition(value: Any, place: Place) -> str:
 
 def _any(value: Any, place: Place) -> str:
     """There is one: `any`; each neighbour has another one, `payments`."""
-    return checks.text(value, place) if isinstance(value, str) else checks.choice(value, place, ("any",))
+    return checks.text(value, place) if isinstance(value, str) else checks.choice(value, place, (ANY,))
 
 
 def _assignment(value: Any, place: Place) -> list[list[int]]:

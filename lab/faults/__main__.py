@@ -10,7 +10,7 @@
                                              (not of a compiled core: BROKERLAB_COMPILED=0)
 
 Each run is executed again from its recording, and from snapshots at three moments of it, but for `--once`: that asks
-for violations only, in a fifth of the time. What failed stays in DIR (default: a new temporary directory).
+for violations only, in a third of the time. What failed stays in DIR (default: a new temporary directory).
 """
 
 from __future__ import annotations

@@ -37,8 +37,9 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
+from lab.clusters.neighbour_spec import ANY
 from lab.clusters.observe import log_marks
-from lab.clusters.roles import ANY, split, state_of
+from lab.clusters.roles import split, state_of
 from lab.scenarios.looking import GROUP_STATES, LOOKS, TRANSACTION_STATES
 from lab.truth import truth_of, truth_of_cluster
 

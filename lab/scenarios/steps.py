@@ -24,6 +24,7 @@ from lab.clusters.checks import Place, SpecError
 from lab.clusters.joining import new_broker
 from lab.clusters.brokers import ClusterSpec
 from lab.clusters.client_spec import changed_client, client_from_dict
+from lab.clusters.neighbour_spec import ANY
 from lab.clusters.spec import RunSpec, new_controller
 from lab.clusters.vocabulary import check_command
 from lab.scenarios.conditions import Condition, condition
@@ -131,7 +132,7 @@ def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence
         for number, broker in enumerate(command.get("replicas", ())):
             _check_broker(broker, cluster, (*at, "replicas", number))
         if "controller" in command and name not in ("add_controller", "remove_controller"):
-            known = ["any", *(one.name for one in cluster.neighbours)]
+            known = [ANY, *(one.name for one in cluster.neighbours)]
             checks.choice(command["controller"], (*at, "controller"), known)
         for key in ("leader_of", "follower_of"):
             if key in command:
