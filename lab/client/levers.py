@@ -125,10 +125,10 @@ class Levers(ABC):
         return self.do("delete_topic", topic=topic)
 
     def alter_config(
-        self, set: dict[str, str | None], topic: str | None = None, broker: int | None = None
+        self, set: dict[str, str | None], topic: str | None = None, broker: int | None = None, group: str | None = None
     ) -> Answer:
-        """Settings of a topic or a broker; None takes one back."""
-        of = {"topic": topic} if topic is not None else {"broker": broker}
+        """Settings of a topic, a group or a broker; None takes one back."""
+        of = {"topic": topic} if topic is not None else {"group": group} if group is not None else {"broker": broker}
         return self.do("alter_config", set=set, **of)
 
     def produce(self, topic: str, value: str | None, key: str | None = None, **keys: Any) -> Answer:

@@ -4,10 +4,9 @@
 |---|---|---|
 | classic | PreparingRebalance | `group.initial.rebalance.delay.ms` |
 | classic | CompletingRebalance | a follower's Fetch is held up: what the leader of the group shared out is not committed |
+| consumer (KIP-848) | Assigning | a target was computed just now: the next one has to wait for the group's assignment interval (KIP-1263) |
 | consumer (KIP-848) | Reconciling | who has to give partitions up does not poll |
 | both | Stable, Empty | |
-
-`Assigning` is over within the call that it begins in, in Kafka's default, too.
 """
 
 from __future__ import annotations
@@ -31,8 +30,9 @@ COORDINATOR = f"__consumer_offsets-{partition_for(GROUP, LOGS)}"
 SETTINGS = {
     "offsets.topic.num.partitions": str(LOGS), "default.replication.factor": "3", "group.initial.rebalance.delay.ms": "1500",
     "group.consumer.heartbeat.interval.ms": "500", "group.consumer.min.heartbeat.interval.ms": "500",
-    "broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "300",
+    "broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "300", "group.consumer.max.assignment.interval.ms": "600000",
 }  # fmt: skip
+INTERVAL = "consumer.assignment.interval.ms"
 CLASSIC = {"partition.assignment.strategy": "range", "session.timeout.ms": 6000, "heartbeat.interval.ms": 500}
 NEXT_GENERATION = {"group.protocol": "consumer"}
 HELD_MS = 60_000
@@ -159,10 +159,13 @@ def test_a_classic_group_outlives_its_coordinator_in_each_state(kafka: Cluster) 
 
 def test_a_next_generation_group_outlives_its_coordinator_in_each_state(kafka: Cluster) -> None:
     story = Story(kafka, NEXT_GENERATION)
+    kafka.alter_config(group=GROUP, set={INTERVAL: "600000"})
     first = story.join()
     story.read_on(PARTITIONS)
     first.idle.set()
     story.join()
+    story.kill("Assigning")
+    kafka.alter_config(group=GROUP, set={INTERVAL: "0"})
     story.kill("Reconciling")
     first.idle.clear()
     story.read_on(2, 2)

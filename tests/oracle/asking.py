@@ -112,10 +112,23 @@ class Script:
         for connection in self.connections.values():
             connection.close()
 
-    def ask(self, key: int, version: int, message: Any, broker: int | None = None) -> Any:
+    def connect_again(self, broker: int) -> None:
+        """As soon as the broker listens again; what was open to it is forgotten."""
+        if broker in self.connections:
+            self.connections.pop(broker).close()
+        deadline = time.monotonic() + 90
+        while True:
+            try:
+                self.connection(broker)
+                return
+            except ConnectionRefusedError:
+                assert time.monotonic() < deadline, f"nobody listens at {self.addresses[broker]}"
+            time.sleep(0.02)
+
+    def ask(self, key: int, version: int, message: Any, broker: int | None = None, client: str = "asker") -> Any:
         """Ask without writing down."""
         broker = self.default if broker is None else broker
-        answer = self.connection(broker).ask(key, version, message)
+        answer = self.connection(broker).ask(key, version, message, client)
         if isinstance(answer, str):
             self.connections.pop(broker).close()
         return answer

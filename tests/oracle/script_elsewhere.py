@@ -90,10 +90,12 @@ def errors(answer: Any) -> set[int]:
     return (own - {E.NONE}).union(*(errors(getattr(answer, name)) for name in answer.FIELDS))
 
 
-def elsewhere(k: Script, mode: Mode) -> None:
-    cluster = Cluster(k, mode)
+def elsewhere(cluster: Cluster) -> None:
+    """While all are alive."""
+    mode = cluster.mode
     found(cluster)
     groups(cluster, GROUPS[ELSEWHERE])
+    listed(cluster)
     groups_of_several(cluster)
     leaders(cluster)
     transactions(cluster)
@@ -105,17 +107,18 @@ def elsewhere(k: Script, mode: Mode) -> None:
     markers(cluster)
 
 
-def found(cluster: Cluster) -> None:
+def found(cluster: Cluster, which: str = "") -> None:
     """FindCoordinator: one by one, and from version 4 on several at once."""
+    which = which and f" {which}"
     for kind, names in ((0, GROUPS), (1, IDS)):
         for version in cluster.versions(ApiKey.FIND_COORDINATOR):
             if version >= 4:
                 many = m.FindCoordinatorRequest(key_type=kind, coordinator_keys=list(names.values()))
                 for broker in (HERE, THIRD):
-                    cluster.k(f"find several of kind {kind}, at {broker}", ApiKey.FIND_COORDINATOR, version, many, broker)
+                    cluster.k(f"find several of kind {kind}{which}, at {broker}", ApiKey.FIND_COORDINATOR, version, many, broker)
                 continue
             for name in names.values() if version or not kind else ():
-                cluster.k(f"find {name}, of kind {kind}", ApiKey.FIND_COORDINATOR, version, m.FindCoordinatorRequest(key_type=kind, key=name), HERE)
+                cluster.k(f"find {name}, of kind {kind}{which}", ApiKey.FIND_COORDINATOR, version, m.FindCoordinatorRequest(key_type=kind, key=name), HERE)
 
 
 def groups(cluster: Cluster, group: str) -> None:
@@ -137,6 +140,10 @@ def groups(cluster: Cluster, group: str) -> None:
         if version < 8:
             topics = [m.OffsetFetchRequest.OffsetFetchRequestTopic(name="asked", partition_indexes=[0, 1])]
             cluster.k("fetch offsets", ApiKey.OFFSET_FETCH, version, m.OffsetFetchRequest(group_id=group, topics=topics), HERE)
+
+
+def listed(cluster: Cluster) -> None:
+    """Each broker lists its own groups."""
     for broker in GROUPS:
         for version in cluster.versions(ApiKey.LIST_GROUPS):
             answer = cluster.k.ask(ApiKey.LIST_GROUPS, version, m.ListGroupsRequest(), broker)
@@ -220,11 +227,15 @@ def led_elsewhere(cluster: Cluster, name: str, topic_id: uuid.UUID, partition: i
 
 def transactions(cluster: Cluster) -> None:
     """What a producer and other brokers ask of a broker that does not coordinate the id; three ids, one of them of here."""
-    name, k = IDS[ELSEWHERE], cluster.k
     for broker, one in IDS.items():  # numbered in this order
         known = cluster.settled(ApiKey.INIT_PRODUCER_ID, 4, starting(one), broker)
-        k.name("producer", known.producer_id)
-    pid = known.producer_id
+        cluster.k.name("producer", known.producer_id)
+    transactions_of(cluster, IDS[ELSEWHERE], known.producer_id)
+
+
+def transactions_of(cluster: Cluster, name: str, pid: int) -> None:
+    """Everything that is asked about one id, or several."""
+    k = cluster.k
     cluster.everywhere("begin", ApiKey.INIT_PRODUCER_ID, lambda version: starting(name))
     a = m.AddPartitionsToTxnRequest
     topics = [a.AddPartitionsToTxnTopic(name="asked", partitions=[0, 1])]

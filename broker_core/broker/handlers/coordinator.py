@@ -31,6 +31,8 @@ def handle(broker: Broker, context: RequestContext) -> None:
             found = [_find_share(broker, key, context.api_version) for key in request.coordinator_keys]
         else:
             found = [_find(broker, request.key_type, key) for key in request.coordinator_keys]
+        for one in found:
+            one.error_message = ""  # the code says it all, from version 4 on
         context.respond(m.FindCoordinatorResponse(coordinators=found))
         return
     one = _find(broker, request.key_type, request.key) if request.key_type != SHARE else _malformed(request.key)
@@ -69,7 +71,7 @@ def _find_share(broker: Broker, key: str, version: int) -> m.FindCoordinatorResp
             answer = _find(broker, SHARE, ShareKey.parse(key).name)
         except ValueError:
             pass
-    answer.key, answer.error_message = key, ""
+    answer.key = key
     return answer
 
 

@@ -78,7 +78,7 @@ def _verified(waiting: tuple[tuple[Broker, RequestContext, list[tuple[str, Any]]
     """Batches of a transaction that may be appended are; of the others the producer is told why not."""
     (broker, context, failed), known = waiting
     for (topic, index), error in found.refused.items():
-        failed.append((topic, _failure(index, error)))
+        failed.append((topic, _failure(index, error, found.reason.get((topic, index)))))
     kept = [one for one in known if one[:2] not in found.refused]
     request, state = context.body, (broker, context, failed)
     if kept:

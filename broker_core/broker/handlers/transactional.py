@@ -46,16 +46,19 @@ _COME_AGAIN = (
     ErrorCode.NETWORK_EXCEPTION, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR, ErrorCode.CONCURRENT_TRANSACTIONS,
 )  # fmt: skip
+_UNVERIFIED = "Unable to verify the partition has been added to the transaction. Underlying error: "
 
 
 class Verified:
-    """Partitions of a Produce that may be appended with their guards, and those that may not."""
+    """Partitions of a Produce that may be appended with their guards, and those that may not. `reason`: what the
+    producer is told with NOT_ENOUGH_REPLICAS, on which it comes again."""
 
-    __slots__ = ("guards", "refused")
+    __slots__ = ("guards", "refused", "reason")
 
     def __init__(self) -> None:
         self.guards: dict[TopicPartition, int] | None = {}
         self.refused: dict[TopicPartition, ErrorCode] = {}
+        self.reason: dict[TopicPartition, str] = {}
 
 
 def verify_batches(broker: Broker, context: RequestContext, known: list[Any], done: Any, state: Any) -> None:
@@ -137,7 +140,10 @@ def _batches_verified(question: _Batches, refused: dict[TopicPartition, ErrorCod
     for key, error in refused.items():
         if error is ErrorCode.TRANSACTION_ABORTABLE and version < ABORTABLE_VERSION:
             error = ErrorCode.INVALID_TXN_STATE
-        verified.refused[key] = ErrorCode.NOT_ENOUGH_REPLICAS if error in _COME_AGAIN else error
+        if error in _COME_AGAIN:
+            verified.reason[key] = _UNVERIFIED + error.name
+            error = ErrorCode.NOT_ENOUGH_REPLICAS
+        verified.refused[key] = error
     done(state, verified)
 
 
