@@ -2,9 +2,11 @@
  * Where the labels of messages stand on the stage. Pure: boxes in, places out.
  *
  * A label stands over, beside or under its message, and slides along that line as far as REACH to where it covers
- * nothing: no card with its rim, no sign of a link, no other label, no dot of a loud message. Where there is no such place its shorter text is
+ * nothing: no card with its rim, no sign of a link and no way that is cut, no other label, no dot of a loud message. Where there is no such place its shorter text is
  * tried, and then the label is left out; the words of the stage (`views/words.js`) have all messages anyway.
  */
+import { along } from "./layout.js";
+
 const ASCENT = 10; // of a label's box above and below its base line, in pixels
 const DESCENT = 3;
 const GAP = 4; // between a label and what it does not cover
@@ -12,11 +14,18 @@ const REACH = 14; // how far a label stands from its message at most
 const DOT = 7;
 const MOST = 60; // labels for which a place is looked for in one picture
 const RIM = 5; // the text of a card at the side may be a little wider than the card
+const POINTS = 40; // of a way that is cut
+
+/** Points of a way that nothing passes: its stroke would go through the letters. */
+const cutThrough = ({ cut, line }) => (cut ? Array.from({ length: POINTS + 1 }, (_, index) => {
+  const { x, y } = along(line, index / POINTS);
+  return { left: x, right: x, top: y, bottom: y };
+}) : []);
 
 /** The boxes of the stage that no label covers: {left, right, top, bottom}. */
 export function blocksOf({ left, right, brokers, tree, signs = [] }) {
   const block = ({ x, y, w, h }, more) => ({ left: x - more, right: x + w + more, top: y, bottom: y + h });
-  return [...[...left, ...right].map((box) => block(box, RIM)), ...[...brokers, tree].map((box) => block(box, 0)), ...signs];
+  return [...[...left, ...right].map((box) => block(box, RIM)), ...[...brokers, tree].map((box) => block(box, 0)), ...signs, ...signs.flatMap(cutThrough)];
 }
 
 const dotAt = ({ x, y }) => ({ left: x - DOT + GAP, right: x + DOT - GAP, top: y - DOT + GAP, bottom: y + DOT - GAP });

@@ -18,6 +18,7 @@ const ROOMY = 1000; // a stage wider than that has room to spare
 const WIDEST = 760; // of a broker there
 const EDGE = 16; // room for ways beside the brokers of a stacked stage
 const BEND = 9; // radius of their corners
+const DOT = 7; // and of a message, nearly
 const CARD = { head: 44, line: 16, most: 7 }; // a group's card
 
 /** The left side: built-in producers, the viewer's own writes, outside clients. */
@@ -197,9 +198,9 @@ export function way(scene, from, to, answer) {
   const sameColumn = from.column !== undefined && from.column === to.column;
   if (sameColumn || from === scene.tree || to === scene.tree) {
     const left = !answer && from !== scene.tree && to !== scene.tree;
-    const most = scene.stacked ? 0.6 * EDGE : 40; // of a stacked stage: dots on it are not cut by the page's edge
-    const far = Math.min(most, 14 + Math.abs(b.y - a.y) * 0.12); // the curve goes 0.85 of it beyond the edge
     const edge = left ? Math.min(from.x, to.x) : Math.max(from.x + from.w, to.x + to.w);
+    const most = Math.min(40, Math.max(0, (left ? edge : scene.width - edge) - DOT) / 0.85); // dots are not cut by the stage's edge
+    const far = Math.min(most, 14 + Math.abs(b.y - a.y) * 0.12); // the curve goes 0.85 of it beyond the edge
     const control = left ? edge - far * 1.7 : edge + far * 1.7;
     const at = (box, centre) => ({ x: left ? box.x : box.x + box.w, y: centre.y + (box === from ? -8 : 8) });
     return [at(from, a), { x: control, y: (a.y + b.y) / 2 }, at(to, b)];

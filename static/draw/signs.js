@@ -15,7 +15,9 @@ const DOT = 8; // half of a message that passes
 const NEAR = 0.02; // of a way
 const STEEPEST = 50;
 const SHARES = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82];
-const LETTER = 7.4; // pixels of a sign's letter, at most
+const LETTER = 8.6; // pixels of a sign's letter: digits and capitals of a bold font of 12 px
+const APART = 6; // pixels between two signs
+const POINTS = 60; // of a way that is not to be written on
 const HIGH = 12;
 const CROSS = { wide: 18, high: 18 };
 
@@ -86,17 +88,36 @@ function standing({ from, to, sign }, line, share, stacked) {
   });
 }
 
-const meets = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+const meets = (one, other, gap = 0) => one.left < other.right + gap && other.left < one.right + gap
+  && one.top < other.bottom + gap && other.top < one.bottom + gap;
+
+/** Whether a way passes a sign that stands beside another one, or comes nearer to it than a sign may. */
+function passes(line, place) {
+  const at = Array.from({ length: POINTS + 1 }, (_, index) => along(line, index / POINTS));
+  return at.some(({ x, y }) => meets(place, { left: x, right: x, top: y, bottom: y }, APART));
+}
+
+/** A sign beside its bend that another troubled way would pass, moved out to where none does. */
+function movedOut(place, lines) {
+  if (!place.aside) return place;
+  let out = 0;
+  const moved = () => ({ ...place, x: place.x - out, left: place.left - out, right: place.right - out });
+  while (lines.some((line) => passes(line, moved())) && out < place.right) out += APART;
+  return moved();
+}
 
 /** All signs of the stage: {key, sign, line, share, x, y, cut, aside, upright, left, right, top, bottom}. */
 export function signPlaces(scene, state) {
   const boxes = [...scene.left, ...scene.right, ...(scene.stacked ? [] : scene.brokers)];
   const cards = boxes.map(({ x, y, w, h }) => ({ left: x, right: x + w, top: y, bottom: y + h }));
   const found = [];
-  for (const one of troubled(scene, state)) {
-    const line = way(scene, one.from, one.to, false);
-    const places = SHARES.flatMap((share) => standing(one, line, share, scene.stacked));
-    const isFree = (place) => place.left >= 0 && place.right <= scene.width && ![...cards, ...found].some((other) => meets(place, other));
+  const all = troubled(scene, state).map((one) => ({ ...one, line: way(scene, one.from, one.to, false) }));
+  for (const one of all) {
+    const { line } = one;
+    const others = all.filter((other) => other !== one).map((other) => other.line);
+    const places = SHARES.flatMap((share) => standing(one, line, share, scene.stacked)).map((place) => movedOut(place, others));
+    const isFree = (place) => place.left >= 0 && place.right <= scene.width && !cards.some((card) => meets(place, card))
+      && !found.some((other) => meets(place, other, APART));
     const free = places.find(isFree) ?? SHARES.map((share) => onTheLine(line, share, one.sign.length * LETTER, false)).find(isFree);
     found.push({ key: one.key, sign: one.sign, line, ...(free ?? places[0]) });
   }

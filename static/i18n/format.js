@@ -48,6 +48,17 @@ function millis(value) {
   return number >= 1000 ? `${number / 1000} s` : `${number} ms`;
 }
 
+/** What a link does to what it carries, each with its figure: "delay 100 ms, loss 30 %". */
+function linkText({ delay_us, jitter_us, drop, duplicate, reorder, bandwidth }, words) {
+  const percent = (share) => `${Math.round(100 * share)} %`;
+  const told = [
+    delay_us > 0 && ["delay", millis(delay_us / 1000)], jitter_us > 0 && ["jitter", millis(jitter_us / 1000)], drop > 0 && ["drop", percent(drop)],
+    duplicate > 0 && ["duplicate", percent(duplicate)], reorder > 0 && ["reorder", percent(reorder)],
+    bandwidth > 0 && ["bandwidth", `${Number((bandwidth / 1000).toPrecision(3))} kB/s`],
+  ];
+  return told.filter(Boolean).map(([what, figure]) => `${words[`link.${what}`]} ${figure}`).join(", ") || words["link.fine"];
+}
+
 const list = (value) => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]);
 
 export const FILTERS = {
@@ -63,6 +74,8 @@ export const FILTERS = {
   ms: millis,
   us: (value) => millis(Number(value) / 1000),
   percent: (value) => `${Math.round(Number(value) * 100)} %`,
+  link: (value, words, params) => linkText(params, words),
+  through: (value, words, params, [last]) => (Number(params[last]) > Number(value) ? `${value}–${params[last]}` : String(value)), // of offsets
   owner: (value, words) => (value === "<default>" ? words["noun.all_brokers"] : String(value)), // of a setting
   setting: (value, words) => (value === null || value === undefined ? words["noun.default"] : String(value)),
   disks: (value, words) => list(value).map(({ kind, directory }) => (words[`disk.${kind}`] ?? kind)

@@ -68,6 +68,29 @@ export function keepStopped(draft, { node, logs }) {
   }
 }
 
+/** The logs that a broker has on its disks: [[topic, partition, log]]. */
+function logsOn({ topics }, broker) {
+  return Object.entries(topics).flatMap(([topic, { partitions }]) =>
+    Object.entries(partitions).filter(([, { logs }]) => logs[broker]).map(([number, { logs }]) => [topic, number, logs[broker]]));
+}
+
+/** The disks of a node are emptied: it has nothing of any log. What it had is kept, for the case that the command is refused. */
+export function emptyDisks(draft, node) {
+  const broker = brokerOf(node);
+  const were = broker === null ? [] : logsOn(draft.root, broker);
+  for (const [topic, number] of were) draft.own("topics", topic, "partitions", number, "logs")[broker] = EMPTY_LOG;
+  draft.root.wiped = { node, were: [...(draft.root.wiped?.node === node ? draft.root.wiped.were : []), ...were] };
+}
+
+/** It was refused: everything is still there. */
+export function putBack(draft, { node, were }) {
+  for (const [topic, number, log] of were) {
+    const logs = draft.own("topics", topic, "partitions", number, "logs");
+    if (logs) logs[brokerOf(node)] = log;
+  }
+  delete draft.root.wiped;
+}
+
 /** The log of an elected leader is what counts: what others have behind its end is theirs alone. */
 function lead(draft, params, event) {
   setEnd(draft, params, event);

@@ -1,6 +1,6 @@
 /** Events of processes, links, connections, the coordination tree and the controller. */
-import { OPERATOR, brokerOf, isMachine, kindOf, zookeeperNode } from "./names.js";
-import { keepStopped } from "./partitions.js";
+import { OPERATOR, brokerNode, brokerOf, isMachine, kindOf, zookeeperNode } from "./names.js";
+import { emptyDisks, keepStopped, putBack } from "./partitions.js";
 import { leaveQuorum } from "./quorum.js";
 
 /** The entry of a node: a broker, a client of any name, or a server of the coordination tree; the operator has none. */
@@ -32,8 +32,9 @@ function changeLink(draft, { source, dest, partitioned, ...what }) {
   draft.root.links = now.partitioned || LINK.some((name) => now[name] !== (usual[name] ?? 0)) ? [...others, now] : others;
 }
 
-/** What was asked of a built-in client; it holds once the client's process starts. */
+/** What was asked of a built-in client; it holds once the client's process starts. Disks are emptied at once. */
 function command(draft, { command: asked }) {
+  if (asked?.do === "wipe") emptyDisks(draft, asked.node ?? brokerNode(asked.broker));
   if (asked?.do === "start_client" && asked.kind) draft.make("wanted")[asked.name] = { kind: asked.kind, settings: asked.settings ?? {} };
   if (asked?.do === "set_client" && draft.root.clients[asked.name]) Object.assign(draft.make("clients", asked.name, "settings"), asked.set);
 }
@@ -70,7 +71,11 @@ export const processes = {
     const found = { id: broker, node, state: "stopped", how: null, registered: false, host: "", port: 0, incarnation: 0, disk: [], rack, replica_selector };
     Object.assign(draft.make("brokers", String(broker)), found);
   },
+  command_refused(draft, { command: { do: verb } }) {
+    if (verb === "wipe" && draft.root.wiped) putBack(draft, draft.root.wiped);
+  },
   process_started(draft, { incarnation }, { node }) {
+    if (draft.root.wiped?.node === node) delete draft.root.wiped;
     Object.assign(process(draft, node), { node, state: "running", how: null, incarnation });
     if (draft.root.clients[node]?.reads_from) draft.own("clients", node).reads_from = {};
     if (brokerOf(node) !== null) draft.own("brokers", brokerOf(node)).id ??= Number(brokerOf(node));
@@ -86,6 +91,7 @@ export const processes = {
     else if (draft.root.ensemble) connectedTo(draft, node, null);
     if (draft.root.ending?.node === node) keepStopped(draft, draft.root.ending);
     delete draft.root.ending;
+    if (draft.root.wiped?.node === node) emptyDisks(draft, node); // it ran until its disks were emptied
   },
   ensemble_state(draft, { after }, { node }) {
     draft.make("ensemble");

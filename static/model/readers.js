@@ -33,15 +33,40 @@ function reads(client) {
   return client.assignment ? partitionsOf(client.assignment) : (client.positions ?? []).map(([topic, number]) => [topic, String(number)]);
 }
 
-const kept = new WeakMap(); // state -> {group: its members}
+/** The badges of `names`, none of which is in `taken` by then: two readers of one log are two letters, whatever groups they are in. */
+export function badgesBeside(names, taken) {
+  const wanted = badges(names);
+  let next = 0;
+  const letter = (at) => (at < 26 ? "" : String.fromCharCode(96 + Math.floor(at / 26))) + String.fromCharCode(97 + (at % 26));
+  return Object.fromEntries(names.map((name) => {
+    let sign = wanted[name];
+    while (taken.has(sign)) sign = letter(next++);
+    taken.add(sign);
+    return [name, sign];
+  }));
+}
+
+const kept = new WeakMap(); // state -> what `gatherAll` finds
+
+/** Everybody who reads: the members of each group, and the badges of those who are in none. */
+function gatherAll(state) {
+  const taken = new Set();
+  const groups = new Map(Object.keys(state.groups).sort().map((name) => {
+    const members = gather(state, name);
+    const signs = badgesBeside(members.map(({ id }) => id), taken);
+    return [name, members.map((member) => ({ ...member, badge: signs[member.id] }))];
+  }));
+  const alone = Object.keys(state.clients).filter((name) => isAlone(state.clients[name])).sort();
+  return { groups, alone: badgesBeside(alone, taken) };
+}
+
+function readersIn(state) {
+  if (!kept.has(state)) kept.set(state, gatherAll(state));
+  return kept.get(state);
+}
 
 /** The members of a group: [{id, name, badge, gone, paused, partitions: [[topic, number]], positions}], by name. */
-export function membersOf(state, name) {
-  let known = kept.get(state);
-  if (!known) kept.set(state, (known = new Map()));
-  if (!known.has(name)) known.set(name, gather(state, name));
-  return known.get(name);
-}
+export const membersOf = (state, name) => readersIn(state).groups.get(name);
 
 function gather(state, name) {
   const group = state.groups[name];
@@ -54,23 +79,21 @@ function gather(state, name) {
   for (const { id, client_id: client, assignment } of known) {
     found.push({ id, name: client ?? id, gone: false, paused: false, partitions: !pauses(group) ? partitionsOf(assignment) : [], positions: [] });
   }
-  found.sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
-  const signs = badges(found.map((member) => member.id));
-  return found.map((member) => ({ ...member, badge: signs[member.id] }));
+  return found.sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
 }
 
 const positionIn = (positions, topic, number) => positions?.find(([of, one]) => of === topic && String(one) === String(number))?.[2] ?? null;
 
+const isAlone = (client) => client.kind === "consumer" && !client.group && !client.settings?.["group.id"];
+
 /** Consumers of the lab that are in no group: each reads what it has a position of, and commits nothing. */
 function alone(state, topic, number, end) {
   return Object.entries(state.clients).flatMap(([name, client]) => {
-    const position = client.kind === "consumer" && client.state === "running" && !client.group && !client.settings?.["group.id"]
-      ? positionIn(client.positions, topic, number)
-      : null;
+    const position = isAlone(client) && client.state === "running" ? positionIn(client.positions, topic, number) : null;
     return position === null
       ? []
       : [{
-        group: name, badge: badges([name])[name], member: name, position, committed: null, reading: true, paused: false,
+        group: name, badge: readersIn(state).alone[name], member: name, position, committed: null, reading: true, paused: false,
         lag: Math.max(0, end - position)
       }];
   });

@@ -7,6 +7,7 @@ import { base } from "../net/api.js";
 import { effort, nextLesson } from "./course.js";
 import { h } from "./patch.js";
 import { guessText, predictionOf } from "./predict.js";
+import { progressBar } from "./progress.js";
 import { further, receiptTable, showing, verdict } from "./receipt.js";
 import { working } from "./runs.js";
 import { marked } from "./terms.js";
@@ -74,13 +75,8 @@ function jobProgress(view) {
   const { words, desk } = view;
   const { job } = desk.lessons;
   if (!job) return null;
-  const percent = Math.round(100 * job.progress);
   return h("div", { key: "job", class: "working", role: "status" }, h("p", {}, words.t(`job.${job.phase || job.state}`)),
-    h("div", {
-      class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent),
-      "aria-label": words.t("progress")
-    }, h("i", { style: { width: `${percent}%` } })),
-    h("span", { class: "number" }, `${percent} %`), h("button", { type: "button", onclick: desk.lessons.cancel }, words.t("cancel")));
+    progressBar(words, job.progress), h("button", { type: "button", onclick: desk.lessons.cancel }, words.t("cancel")));
 }
 
 /** What a run was run with, as its own document says. */

@@ -26,6 +26,7 @@ const WORDED = 44; // a row with room for a line of words beneath its cells
 const PRINTED = 30; // a row with room for a checksum beneath its name
 const NARROW = 290; // a card without room for checksums
 const LETTER = 7.1; // width of a digit in a cell
+const WIDE = 12; // of a Korean letter
 const MARK = 4.5; // half the width of a reader's mark
 const TURN = 1024; // cells of the strip on which a row's cells stand: it moves, they do not
 
@@ -266,19 +267,36 @@ function bar(view, facts, log, id, x, y, wide, thick) {
   };
 }
 
+const wideAs = (text) => [...text].reduce((sum, sign) => sum + (sign < "\u1100" ? LETTER : WIDE), 0);
+
+/**
+ * Where the marks and the names of readers stand on a log that begins at `x`: each with {at, end, sign, left}. Names keep off all
+ * marks and one another; `left` is null where there is no room. Pure.
+ */
+export function readerPlaces(found, scale, x, nobody) {
+  const shown = found.map((one) => ({ ...one, from: one.committed ?? one.position })).filter(({ from }) => from !== null).map((one) => ({
+    ...one, at: x + scale(one.from), end: x + scale(one.from + (one.lag ?? 0)), sign: one.reading ? one.badge ?? "?" : nobody
+  }));
+  const taken = shown.map(({ at }) => [at - MARK, at + MARK]);
+  return shown.map((one) => {
+    const wide = wideAs(one.sign);
+    const leftwards = one.at - x > wide + MARK;
+    let left = leftwards ? one.at - MARK - 2 - wide : Math.max(one.at, one.end) + MARK + 3;
+    const touched = () => taken.find(([from, to]) => left < to && from < left + wide);
+    for (let other = touched(); other; other = touched()) left = leftwards ? other[0] - 3 - wide : other[1] + 3;
+    taken.push([left, left + wide]);
+    return { ...one, left: left < x && leftwards ? null : left };
+  });
+}
+
 /** Readers on the log that they read: ▲ committed offset, △ position, and from there the lag as a length up to the high watermark. */
 function readers(view, facts, found, scale, x, y, deep) {
   const { words } = view;
-  return found.map(({ group, badge, member, committed, position, reading, lag }) => {
-    const from = committed ?? position;
-    if (from === null) return null;
-    const at = x + scale(from);
-    const end = x + scale(from + (lag ?? 0));
+  return readerPlaces(found, scale, x, words.t("stage.nobody_reads")).map((one) => {
+    const { group, member, committed, position, reading, lag, from, at, end, sign, left } = one;
     const told = words.t(reading ? "stage.reader" : "stage.reader_none", {
       group, member: member ?? "", committed: committed ?? "–", position: position ?? "–", lag: lag ?? 0
     });
-    const sign = reading ? badge ?? "?" : words.t("stage.nobody_reads");
-    const leftwards = at - x > sign.length * LETTER + MARK;
     return h("g", { key: `reader:${group}:${member}`, class: `reader${reading ? "" : " nobody"}`, "data-reader": `${group}:${facts.name}` },
       h("title", {}, told),
       end > at + 1 && h("line", { key: "lag", class: "lag", x1: at, x2: end, y1: y + 4.5, y2: y + 4.5 }),
@@ -286,9 +304,7 @@ function readers(view, facts, found, scale, x, y, deep) {
       position !== null && position !== from && h("path", {
         key: "position", class: "position", d: `M${(x + scale(position)).toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z`
       }),
-      deep && h("text", {
-        key: "who", class: `reader-name${leftwards ? " end" : ""}`, x: leftwards ? at - MARK - 2 : Math.max(at, end) + MARK + 3, y: y + 9
-      }, sign));
+      deep && left !== null && h("text", { key: "who", class: "reader-name", x: left, y: y + 8 }, sign));
   });
 }
 
@@ -312,7 +328,7 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
   const y = box.y + top;
   const x = box.x + 18 + LABEL;
   const deep = tall >= TALL;
-  const cell = deep ? Math.max(13, Math.min(24, tall - 17)) : Math.max(12, tall - 6);
+  const cell = deep ? Math.max(12, Math.min(24, tall - 17)) : Math.max(12, tall - 6);
   const base = y + cell / 2 + 4.5;
   const name = `${topicName}-${number}`;
   const mine = partition.replicas.includes(id);

@@ -3,6 +3,7 @@ import { count, seconds } from "../i18n/format.js";
 import { treeOf } from "../model/fork.js";
 import { base } from "../net/api.js";
 import { h } from "./patch.js";
+import { progressBar } from "./progress.js";
 import { replayButton, rollingButton } from "./spark/buttons.js";
 
 const DIFFERENCES = 12;
@@ -10,15 +11,8 @@ const DIFFERENCES = 12;
 /** What takes a while, with its share. */
 export function working({ words, desk }) {
   if (!desk.work) return null;
-  const percent = Math.round(100 * desk.work.share);
   return h("div", { key: "working", class: "working", role: "status" },
-    h("p", {}, words.t(desk.work.key, desk.work.params)),
-    h("div", {
-      class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent),
-      "aria-label": words.t("progress")
-    },
-      h("i", { style: { width: `${percent}%` } })),
-    h("span", { class: "number" }, `${percent} %`));
+    h("p", {}, words.t(desk.work.key, desk.work.params)), progressBar(words, desk.work.share));
 }
 
 function openEntry(view, one) {

@@ -151,7 +151,7 @@ function brokerCard(view, box, former) {
     hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: noted, y: box.y + 17 },
       h("title", {}, words.t("stage.more", { n: hidden })), more),
     worded ? pipelineWay(view, box) : below ? pipelineStrip(view, box, box.x + 18, end, box.h - WORDED + 4)
-      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), noted - (hidden > 0 ? widthOf(more, 6.8, 12) + 12 : 0)),
+      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), noted - (hidden > 0 ? widthOf(more, 7.6, 12) + 14 : 0)),
     crown.draw(end - 22, box.y + 5),
     numbers.map((number, index) => replicaRow(view, box, number, { ...places[index], alone: all === 1 })),
     dots(view, "broker", box.id, words.t("menu.of", { name: `${words.t("noun.broker")} ${box.id}` }), box.x + box.w - 27, box.y + 1),

@@ -73,7 +73,12 @@ def test_a_drawer_moves_the_stage_aside_and_covers_none_of_it(visit: Open) -> No
     seen = visit(view="learn")
     seen.page.click("[data-panel=scenarios]")
     seen.see("#drawer [data-course]")
-    seen.wait("document.getElementById('stage').getBoundingClientRect().right <= document.getElementById('drawer').getBoundingClientRect().left + 1")
+    for width, view in ((1440, "learn"), (1024, "inspect"), (800, "explore")):
+        seen.page.set_viewport_size({"width": width, "height": 900})
+        seen.page.click(f'[data-segment="mode:{view}"]')
+        seen.wait(f"document.body.dataset.mode === '{view}' && {OVERFLOW} === 0")
+        seen.wait("document.getElementById('stage').getBoundingClientRect().right <= document.getElementById('drawer').getBoundingClientRect().left + 1")
+        assert seen.value("document.getElementById('stage').clientWidth") >= 400
 
 
 def test_a_controller_dies_and_comes_back_by_the_menu_in_the_quorum_strip(visit: Open) -> None:

@@ -157,6 +157,11 @@ test("who has ended in order is told by what it was, also with a name of its own
   assert.match(known.why(ended("reader", "shutdown")), /left its group/);
 });
 
+test("one offset is told as one, several as a range", () => {
+  const appended = (last) => ko.say({ code: "log_appended", node: "broker-1", params: { topic: "orders", partition: 0, base_offset: 200, last_offset: last, role: "leader" } });
+  assert.deepEqual([appended(200), appended(203)], ["브로커 1이 orders-0에 200을 추가합니다 (리더).", "브로커 1이 orders-0에 200–203을 추가합니다 (리더)."]);
+});
+
 test("links that change together are told as one, both directions as one, and what they do in words", () => {
   const words = catalogue("en");
   const link = (source, dest, more) => ({ seq: 1, t: 1, code: "link_changed", node: "world", cause: 0, params: { source, dest, delay_us: 1000, drop: 0, partitioned: true, jitter_us: 0, duplicate: 0, reorder: 0, bandwidth: 0, ...more } });
@@ -169,6 +174,8 @@ test("links that change together are told as one, both directions as one, and wh
     "The links broker 1 ↔ broker 2, broker 1 → broker 3, broker 3 → broker 2, broker 3 → broker 4 and 1 more are cut: nothing passes.");
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false })), "The link broker 1 → broker 2 delivers everything, in 1 ms.");
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false, drop: 0.2 })), "The link broker 1 → broker 2: delay 1 ms, loss 20 %.");
+  const narrow = { partitioned: false, delay_us: 0, duplicate: 0.3, reorder: 0.1, bandwidth: 20_000 };
+  assert.equal(words.say(link("broker-1", "broker-2", narrow)), "The link broker 1 → broker 2: doubled 30 %, out of order 10 %, at most 20 kB/s.");
   words.usualDelay = () => 1000; // of this cluster
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false })), "The link broker 1 → broker 2 is healed: everything passes again.");
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false, delay_us: 2000 })), "The link broker 1 → broker 2 delivers everything, in 2 ms.");

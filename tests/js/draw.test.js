@@ -210,18 +210,22 @@ test("polling alone is calm traffic; a record, a failure or a crowd is not", () 
   assert.equal(calm({ seq: 1, t: 1, code: "response_sent", node: "broker-2", params: { api: "Fetch", to: "broker-1", error: "NOT_LEADER_OR_FOLLOWER" } }), false);
 });
 
-test("on a phone no way between two brokers leaves the stage", () => {
-  const scene = layout({ ...state, brokers: brokers(3) }, 370, 620);
-  assert.ok(scene.stacked);
-  for (const answer of [false, true]) for (const from of scene.brokers) for (const to of scene.brokers) {
+test("nothing that travels between brokers, or to those who agree, is cut by the stage's edge", () => {
+  for (const width of [370, 482, 662, 780, 1073]) staysInside(layout({ ...state, brokers: brokers(3), clients: {} }, width, 620));
+});
+
+function staysInside(scene) {
+  const { width } = scene;
+  const all = [...scene.brokers, scene.tree];
+  for (const answer of [false, true]) for (const from of all) for (const to of all) {
     if (from === to) continue;
     const curve = way(scene, from, to, answer);
     for (let share = 0; share <= 1; share += 0.1) {
       const { x } = along(curve, share);
-      assert.ok(x >= 0 && x <= 370, `${from.id} ${to.id} ${answer} ${x}`);
+      assert.ok(x >= 6.9 && x <= width - 6.9, `${width}: ${from.id} ${to.id} ${answer} ${x}`);
     }
   }
-});
+}
 
 test("on a phone no way to a client goes over a card, however many clients and groups there are", () => {
   const names = (kind, count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`${kind}-${index}`, { kind, state: "running" }]));
@@ -263,6 +267,12 @@ test("a sign stands on its way where it covers no client and no other sign, and 
     assert.equal(signs.length, 2);
     const apart = (one, other) => one.right <= other.left || other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top;
     for (const one of signs) for (const other of [...clients, ...signs]) assert.ok(one === other || apart(one, other), `${width}: ${one.sign} ${JSON.stringify([one, other])}`);
+    const near = (one, other) => apart({ ...one, left: one.left - 5.9, right: one.right + 5.9, top: one.top - 5.9, bottom: one.bottom + 5.9 }, other);
+    assert.ok(near(...signs), `${width}: two signs read as one: ${JSON.stringify(signs)}`);
+    for (const one of signs) for (const other of signs) for (let share = 0; share <= 1 && one.aside && one !== other; share += 0.02) {
+      const { x, y } = along(other.line, share);
+      assert.ok(near(one, { left: x, right: x, top: y, bottom: y }), `${width}: another way passes ${one.sign}`);
+    }
     const [sign] = signs;
     const label = { places: [{ x: sign.x, y: sign.y }], texts: ["Fetch"], side: -1, rank: 1, before: null, way: "a" };
     const [{ place }] = arrange([label], { ...scene, signs }, (text) => text.length * 6.3);

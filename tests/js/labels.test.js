@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arrange, blocksOf, place } from "../../static/draw/labels.js";
 import { along, boxOf, layout, way } from "../../static/draw/layout.js";
+import { signPlaces } from "../../static/draw/signs.js";
 import { EMPTY } from "../../static/model/reduce.js";
 import { brokerOf } from "../../static/model/names.js";
 
@@ -75,6 +76,23 @@ test("of two labels in one place the louder is shown there, and of like ones on 
   const found = arrange([one(at, "Fetch ×2", { way: "x>y" }), one(at, "NOT_LEADER", { rank: 5 }), one({ x: 20, y: 20 }, "NOT_LEADER", { rank: 5 })], STAGE, measure);
   assert.deepEqual(found.map(({ text }) => text), ["NOT_LEADER", null, "Fetch ×2"]);
   assert.notEqual(found[0].place.line, found[2].place.line);
+});
+
+test("a label keeps off a way that is cut: its stroke would go through the letters", () => {
+  const state = { ...EMPTY, brokers: brokers(3), clients, links: [2, 3].map((id) => ({ from: "broker-1", to: `broker-${id}`, partitioned: true })) };
+  for (const width of [1000, 1200, 1370]) {
+    const scene = layout(state, width, 330);
+    const signs = signPlaces(scene, state);
+    const refused = way(scene, boxOf(scene, "broker-1", state), boxOf(scene, "producer-a", state), true);
+    for (let share = 0.1; share < 0.95; share += 0.05) {
+      const at = along(refused, share);
+      const [{ place: box }] = arrange([one(at, "NOT_ENOUGH_REPLICAS")], { ...scene, signs }, measure);
+      for (const { line } of signs) for (let on = 0; box && on <= 1; on += 0.01) {
+        const { x, y } = along(line, on);
+        assert.ok(apart(box, { left: x, right: x, top: y, bottom: y }, 1), `${width}, ${share}: ${JSON.stringify(box)} at ${x} ${y}`);
+      }
+    }
+  }
 });
 
 test("a label keeps its line beside the message while there is room", () => {

@@ -4,12 +4,12 @@ import { axisOf, placeOn } from "../../static/model/axis.js";
 import { truthOf } from "../../static/model/figures.js";
 import { doubledIn, fatesOf, rangesOf, stretchesOf } from "../../static/model/fates.js";
 import { cutsOf, placed } from "../../static/model/unplaced.js";
-import { badges, membersOf, numbersText, readersOf } from "../../static/model/readers.js";
+import { badges, badgesBeside, membersOf, numbersText, readersOf } from "../../static/model/readers.js";
 import { Tracer, originOf, readBy } from "../../static/model/record.js";
 import { EMPTY, reduce } from "../../static/model/reduce.js";
 import { Records, plain } from "../../static/inspect/records.js";
 import { History } from "../../static/time/history.js";
-import { cellKind, replacedIn, vanished } from "../../static/views/log.js";
+import { cellKind, readerPlaces, replacedIn, vanished } from "../../static/views/log.js";
 import { placesOf } from "../../static/views/stage.js";
 
 const logs = (...ends) => ({ logs: Object.fromEntries(ends.map((leo, index) => [index + 1, { leo, hw: 0, start: 0 }])) });
@@ -128,6 +128,29 @@ test("a consumer without a group reads from its position and commits nothing", (
 test("members from outside have what their group gave them", () => {
   const state = world({ billing: group({ members: [{ id: "m1", client_id: "rdkafka", assignment: { orders: [1] } }] }) }, {});
   assert.deepEqual(readersOf(state, "orders", "1").map(({ reading, position, badge }) => [reading, position, badge]), [[true, null, "a"]]);
+});
+
+test("no two readers of the cluster have the same badge, whatever groups they are in", () => {
+  const groups = Object.fromEntries(["audit", "billing"].map((name) => [name, group({ members: [] })]));
+  const clients = { "consumer-one": reader(), "consumer-two": reader({ group: "audit" }), "b-a": reader({ group: "audit" }), "tail-a": reader({ group: undefined, settings: {} }) };
+  const state = world(groups, clients);
+  const badgesOf = readersOf(state, "orders", "0").map(({ member, badge }) => [member, badge]);
+  assert.deepEqual(membersOf(state, "audit").map(({ id, badge }) => [id, badge]), [["b-a", "a"], ["consumer-two", "b"]]);
+  assert.deepEqual(badgesOf, [["tail-a", "d"], ["b-a", "a"], ["consumer-one", "c"]]);
+  const many = badgesBeside(Array.from({ length: 60 }, (_, index) => `reader${index}x`), new Set(["a", "aa"]));
+  assert.equal(new Set(Object.values(many)).size, 60);
+});
+
+test("names of readers on one log cover no mark and no other name", () => {
+  const scale = (offset) => offset * 3;
+  for (const places of [[60, 60, 60], [60, 62, 61], [3, 3, 4], [0, 60, 0]]) {
+    const found = places.map((committed, index) => ({ badge: "abc"[index], committed, position: committed, reading: index !== 1, lag: 0 }));
+    const shown = readerPlaces(found, scale, 100, "nobody reads");
+    const boxes = shown.flatMap(({ at, left, sign }) => [[at - 4.5, at + 4.5, "mark"], ...(left === null ? [] : [[left, left + 7 * sign.length, sign]])]);
+    for (const one of boxes) for (const other of boxes)
+      assert.ok(one === other || (one[2] === "mark" && other[2] === "mark") || one[1] <= other[0] || other[1] <= one[0], JSON.stringify([places, one, other]));
+    assert.ok(shown.filter(({ left }) => left !== null).length >= 2, JSON.stringify(shown));
+  }
 });
 
 test("members are told apart by a letter, their partitions by ranges", () => {

@@ -208,6 +208,22 @@ test("what a follower takes of its leader at once are the leader's batches, and 
   assert.deepEqual(orders(other).logs[2].tail, [[0, 3, 99, 71]]);
 });
 
+test("an emptied disk holds no record, before its broker starts and when it ran until then; a refusal empties nothing", () => {
+  const ends = (state) => Object.fromEntries(Object.entries(orders(state).logs).map(([id, { leo }]) => [id, leo]));
+  const written = [1, 2].map((id) => event("log_appended", `broker-${id}`, { topic: "orders", partition: 0, base_offset: 0, last_offset: 4, crc: 1 }));
+  const command = { do: "wipe", broker: 2 };
+  const [wipe, died] = [event("command", "world", { command }), event("process_ended", "broker-2", { how: "crash" })];
+  const held = event("stopped_logs", "broker-2", { logs: { "orders-0": [5, 5, 0] } });
+  const full = reduce(cluster, written);
+  assert.deepEqual([ends(full), ends(reduce(full, [held, died]))], [{ 1: 5, 2: 5 }, { 1: 5, 2: 5 }]);
+  assert.deepEqual(ends(reduce(full, [held, died, wipe])), { 1: 5, 2: 0 });
+  const emptied = reduce(full, [wipe, held, died]);
+  assert.deepEqual(ends(emptied), { 1: 5, 2: 0 });
+  assert.deepEqual(ends(reduce(full, [held, died, wipe, event("command_refused", "world", { command, problem: {} })])), { 1: 5, 2: 5 });
+  const again = reduce(emptied, [event("process_started", "broker-2", { incarnation: 2 }), written[1], held, died]);
+  assert.deepEqual(ends(again), { 1: 5, 2: 5 });
+});
+
 test("a client may have any name, and what becomes of it says nothing of the coordination tree", () => {
   const asked = event("command", "world", { command: { do: "start_client", name: "reader", kind: "consumer", topic: "orders", settings: { "group.id": "billing" } } });
   const tree = event("process_started", "zookeeper-1", { incarnation: 1 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { barsOf, gridOf, heatOf, levelOf, lossIn, momentOf, pick, seedsIn, shellOf, spansOf, sparkline, stepOf, summary, valueOf } from "../../static/model/spark.js";
 import { rangesAsRows } from "../../static/views/spark/replay.js";
+import { percentOf } from "../../static/views/progress.js";
 import { labelOf, short, shown, spoken } from "../../static/views/spark/plots.js";
 
 const words = { words: { "noun.broker": "broker", "spark.value.crash": "crash told" }, name: (node) => `<${node}>`, t: (key) => key };
@@ -121,4 +122,8 @@ test("lost records are told as ranges of offsets, and a range leads to its first
   assert.deepEqual(rows.map(({ offsets, offset }) => [offsets, offset]), [["2,000 – 3,199", 2000], ["7", 7], [null, null]]);
   assert.ok(columns.includes("offsets") && !columns.includes("offset"));
   assert.deepEqual(momentOf("lost", rows[0]).lost.offset, 2000);
+});
+
+test("what is still at work is at 99 percent at most", () => {
+  assert.deepEqual([0, 0.004, 0.5, 0.996, 1].map(percentOf), [0, 0, 50, 99, 99]);
 });

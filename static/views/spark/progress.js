@@ -2,16 +2,11 @@
 import { told } from "../../i18n/format.js";
 import { sentence } from "../../i18n/problems.js";
 import { h } from "../patch.js";
+import { progressBar } from "../progress.js";
 
 /** A bar with its share, a text above it and buttons behind it. */
 export function bar(words, key, share, text, ...acts) {
-  const percent = Math.round(100 * share);
-  return h("div", { key, class: "working", role: "status" }, h("p", {}, text),
-    h("div", {
-      class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent),
-      "aria-label": words.t("progress")
-    }, h("i", { style: { width: `${percent}%` } })),
-    h("span", { class: "number" }, `${percent} %`), acts);
+  return h("div", { key, class: "working", role: "status" }, h("p", {}, text), progressBar(words, share), acts);
 }
 
 /** What Spark computes now: its stages, with their tasks. */

@@ -5,6 +5,7 @@ import { segments } from "../levers.js";
 import { h } from "../patch.js";
 import { told } from "../../i18n/texts.js";
 import { column, short } from "./plots.js";
+import { percentOf } from "../progress.js";
 import { bar, spokenError, stagesLine, troubles, waitingFor } from "./progress.js";
 
 const KEYS = [
@@ -201,7 +202,7 @@ function runRow(view, row) {
     h("td", {},
       h("button", { type: "button", "data-seed": row.seed, disabled: sweep.opening !== null, onclick: () => sweep.open(row) },
         busy
-          ? words.t("sweep.opening", { percent: Math.round(100 * (sweep.opening.job?.progress ?? 0)) })
+          ? words.t("sweep.opening", { percent: percentOf(sweep.opening.job?.progress ?? 0) })
           : words.t(row.lost ? "sweep.open.loss" : "sweep.open"))));
 }
 
