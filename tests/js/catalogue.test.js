@@ -162,6 +162,13 @@ test("one offset is told as one, several as a range", () => {
   assert.deepEqual([appended(200), appended(203)], ["브로커 1이 orders-0에 200을 추가합니다 (리더).", "브로커 1이 orders-0에 200–203을 추가합니다 (리더)."]);
 });
 
+test("what comes back of a controller of its own is its log, of a coordination server its tree", () => {
+  const started = { code: "process_started", node: "controller-101", params: { incarnation: 2 } };
+  const known = Object.assign(catalogue("en"), { generation: () => "kraft" });
+  assert.match(known.why(started), /metadata log from its disk/);
+  assert.match(en.why({ ...started, node: "zookeeper-1" }), /tree comes back/);
+});
+
 test("links that change together are told as one, both directions as one, and what they do in words", () => {
   const words = catalogue("en");
   const link = (source, dest, more) => ({ seq: 1, t: 1, code: "link_changed", node: "world", cause: 0, params: { source, dest, delay_us: 1000, drop: 0, partitioned: true, jitter_us: 0, duplicate: 0, reorder: 0, bandwidth: 0, ...more } });
