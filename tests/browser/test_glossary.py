@@ -80,6 +80,8 @@ def test_the_page_of_all_terms_leads_into_the_lab(visit: Open, language: str, da
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     seen.picture(f"glossary-{language}-{width}")
+    left = "[...document.querySelectorAll('.glossary main section')].every((one) => one.querySelector('article').offsetLeft === one.offsetLeft)"
+    assert seen.value(left)  # the first term stands first, with nothing beside it that would leave a hole
     page.set_viewport_size({"width": 1440, "height": 900})
     page.click('article:target a[href$="#lesson=waiting-in-purgatory"]')
     seen.wait("globalThis.lab?.app?.desk.lessons.one?.name === 'waiting-in-purgatory'")
