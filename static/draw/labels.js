@@ -2,8 +2,9 @@
  * Where the labels of messages stand on the stage. Pure: boxes in, places out.
  *
  * A label stands over, beside or under its message, and slides along that line as far as REACH to where it covers
- * nothing: no card with its rim, no sign of a link and no way that is cut, no other label, no dot of a loud message. Where there is no such place its shorter text is
- * tried, and then the label is left out; the words of the stage (`views/words.js`) have all messages anyway.
+ * nothing: no card with its rim, no sign of a link and no way that is cut, no other label, no dot of a loud message.
+ * Where there is no such place its shorter text is tried, and then the label is left out; the words of the stage
+ * (`views/words.js`) have all messages anyway.
  */
 import { along } from "./layout.js";
 
