@@ -101,6 +101,7 @@ const NOTES = {
   heldRecent: null, // rows that stand still under the pointer
   heldLanes: null,
   dirty: true, // whether a new picture is wanted
+  moved: false, // something that takes a while has come on: drawer and dialogs alone show how far
 };
 
 /** What stands on the page's object beside the fields. */

@@ -163,7 +163,7 @@ export class Desk {
     this.app.set({});
     const answer = await this.ask(question, (share) => {
       if (this.work) this.work.share = share;
-      this.app.set({});
+      this.app.moved = true;
     });
     this.work = null;
     this.app.set({});

@@ -187,7 +187,7 @@ export class Lessons {
       while (this.running) {
         await pause(ASK_EVERY_MS);
         this.job = await api(`/jobs/${this.job.id}`);
-        this.app.set({});
+        this.app.moved = true;
       }
       if (this.job.state === "done") found = { recorded: this.job.run, facts: await api(`/runs/${this.job.run}`) };
       else this.error = this.job.error?.problem ? sentence(told(this.job.error.problem, this.app.words.words)) : this.app.words.t(`job.${this.job.state}`);

@@ -131,7 +131,7 @@ export class Screen {
       if (stale) this.#stage(wall);
       this.#facts(wall, stale);
     }
-    if (this.stale.table && wall - this.drawn.table >= TABLE_MS) this.#tables(wall);
+    if ((this.stale.table || app.moved) && wall - this.drawn.table >= TABLE_MS) this.#tables(wall);
     if ((this.stale.slow || moving) && wall - this.drawn.slow >= SLOW_MS) this.#slow(wall);
     this.#replay(wall);
     this.dots.sparing = app.mode === "learn";
@@ -225,10 +225,16 @@ export class Screen {
     return [history.at(history.begin)?.t ?? 0, Math.max(clock.cluster.t, history.timeAt(history.end))];
   }
 
+  /** All that changes ten times a second; where something has only come on, what shows how far. */
   #tables(wall) {
-    const { app } = this;
     this.drawn.table = wall;
-    this.stale.table = false;
+    if (this.stale.table) this.#panels();
+    this.stale.table = this.app.moved = false;
+    this.#desk();
+  }
+
+  #panels() {
+    const { app } = this;
     strips("table", app);
     $("stage-topic").value = app.topicName ?? "";
     $("cell-text").value = app.cellText;
@@ -240,7 +246,6 @@ export class Screen {
     $("sheet-toggle").setAttribute("aria-expanded", String(app.sheet));
     if (shows(app, "inspector")) this.#inspector();
     if (shows(app, "ledger")) strips("ledger", app);
-    this.#desk();
   }
 
   #inspector() {

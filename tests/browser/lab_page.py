@@ -154,6 +154,10 @@ class LabPage:
     def value(self, expression: str) -> Any:
         return self.page.evaluate(expression)
 
+    def whole(self, expression: str) -> Any:
+        """A large object as one text: Playwright hands over each value in it by itself."""
+        return json.loads(self.page.evaluate(f"JSON.stringify({expression})"))
+
     def has_its_past(self) -> None:
         """Until all of it is there: what comes by itself, and the rest of a run that has lived too long for that."""
         self.wait(f"lab.app.desk.past.complete || lab.history.end - lab.history.begin > {QUIETLY}")

@@ -7,6 +7,7 @@ the screen has opened of it is that journal once more, executed again.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,7 +80,7 @@ READ = """() => {
         for (const child of node.childNodes) walk(child);
     };
     walk(document.body);
-    return shown;
+    return JSON.stringify([...new Set(shown)]);
 }"""
 
 DRAWN = "!lab.app.dirty && !lab.screen.stale.stage && !lab.screen.stale.table"
@@ -119,7 +120,7 @@ def english(seen: LabPage) -> list[str]:
     settings = {one.replace("_", ".") for kind in SETTINGS for one in vars(kind)}
     settings |= {one.replace("_", ".") for kind in SETTINGS for one in kind.__dataclass_fields__}
     found = {}
-    for text in seen.value(READ):
+    for text in json.loads(seen.value(READ)):
         for word in WORD.findall(PATH.sub(" ", QUOTED.sub(r" \1 ", TYPED.sub(" ", text)))):
             plain = word.strip(".-")
             is_named = plain in WORDS or plain in settings or re.sub(r"-\d+$", "", plain) in TOPICS
@@ -166,7 +167,7 @@ class Walk:
         self.read("3-running")
         seen.see("[data-watch]")
         seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.run")
-        facts: dict[str, Any] = seen.value("lab.app.desk.lessons.result.facts")
+        facts: dict[str, Any] = seen.whole("lab.app.desk.lessons.result.facts")
         self.watch(facts)
         self.read("5-receipt")
         return facts
@@ -204,7 +205,7 @@ class Walk:
         page.click("[data-lesson=fork]")
         seen.see("[data-other]")
         seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.other.run && !lab.clock.live")
-        facts: dict[str, Any] = seen.value("lab.app.desk.lessons.result.other.facts")
+        facts: dict[str, Any] = seen.whole("lab.app.desk.lessons.result.other.facts")
         assert seen.value("lab.history.at(lab.clock.viewed - 1).seq") <= facts["forked_at_seq"]
         self.read("8-fork")
         own = seen.value("lab.app.desk.lessons.result.facts.scenario.fork.see ?? null")
@@ -259,7 +260,7 @@ def _figures(facts: dict[str, Any]) -> dict[str, int]:
 
 def _same_as_run(seen: LabPage, ended: str, name: str, variant: str | None) -> Path:
     """What `run` leaves, and what was opened of it; its directory."""
-    found = seen.value(f"({{ recorded: {ended}.recorded, run: {ended}.run, facts: {ended}.facts }})")
+    found = seen.whole(f"({{ recorded: {ended}.recorded, run: {ended}.run, facts: {ended}.facts }})")
     result, facts, path = run_once(name, variant), found["facts"], seen.lab.data / "runs" / found["recorded"]
     assert_same(path, result.directory)
     assert facts["receipt"] == result.receipt.to_dict() and facts["passed"] is True and facts["unmet"] == []
