@@ -68,6 +68,7 @@ WHAT: dict[str, str] = {
     "ephemeral_alone": "{node}: {path} belongs to session {session}, which has ended",
     "isr_and_elr": "{topic}-{partition}: ISR {isr} and ELR {elr} of replicas {replicas}",
     "fenced_in_isr": "{topic}-{partition}: broker {broker}, which may not lead, is in the ISR {isr}",
+    "elr_beside_isr": "{topic}-{partition}: the ISR {isr} is large enough, and yet the ELR is {elr}",
     "eligible_lacks": "{topic}-{partition}: broker {broker} of the ELR differs or ends at {end}, committed: {offset}",
     "broker_epoch": "broker {broker} has epoch {epoch}, and had {before}",
     "group_stuck": "{topic}-{partition}: group {group} has come to {offset} of {end} and reads no further",

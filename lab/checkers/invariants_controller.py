@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.kernel.world import World
-from broker_core.metadata.image import MetadataImage
+from broker_core.metadata.image import BROKER, TOPIC, MetadataImage
 from broker_core.metadata.registration import PartitionRegistration
 from lab.checkers.invariants_base import Invariant, Violation
 from lab.checkers.invariants_view import Place
@@ -21,17 +21,18 @@ from lab.truth.kraft import KRaftTruth
 
 PARTITIONS = 256
 """Partitions of the image that a look goes over."""
-ELR_FEATURE = "eligible.leader.replicas.version"
+ELR_FEATURE, MIN_ISR = "eligible.leader.replicas.version", "min.insync.replicas"
 
 
 class IsrAndElrDisjoint(Invariant):
     """No replica is in ISR and ELR at once, each is one of the partition's own; and with the ELR no broker that is
-    fenced or on its way out stays in an ISR: it has become eligible, or nothing (KIP-966)."""
+    fenced or on its way out stays in an ISR: it has become eligible, or nothing. An ISR of `min.insync.replicas` goes
+    on without those who left it, so nobody is eligible beside it (KIP-966)."""
 
     only = "kraft"
     meaning = {
-        "en": "No replica is in ISR and ELR at once, and no fenced broker is in an ISR.",
-        "ko": "ISR과 ELR에 동시에 속하는 복제본은 없고, 격리된 브로커는 ISR에 없습니다.",
+        "en": "No replica is in ISR and ELR at once, no fenced broker is in an ISR, and a large enough ISR has no ELR.",
+        "ko": "ISR과 ELR에 동시에 속하는 복제본은 없고, 격리된 브로커는 ISR에 없으며, ISR이 충분하면 ELR은 비어 있습니다.",
     }
 
     def __init__(self, view: Any) -> None:
@@ -65,7 +66,13 @@ class IsrAndElrDisjoint(Invariant):
         if len(set(members)) < len(members) or not set(members) <= set(state.replicas):
             params = {**where, "isr": list(state.isr), "elr": list(state.elr), "replicas": list(state.replicas)}
             found.append(self.found(world.seq, world.now_us, "isr_and_elr", (*place, state.partition_epoch), **params))
-        for broker in state.isr if image.features.get(ELR_FEATURE) else ():
+        if not image.features.get(ELR_FEATURE):
+            return found
+        if state.elr and len(state.isr) >= _least(image, place[0], state):
+            params = {**where, "isr": list(state.isr), "elr": list(state.elr)}
+            key = (*place, state.partition_epoch)
+            found.append(self.found(world.seq, world.now_us, "elr_beside_isr", key, **params))
+        for broker in state.isr:
             known = image.brokers.get(broker)
             if known is None or not known.is_active:
                 params = {**where, "broker": broker, "isr": list(state.isr)}
@@ -141,6 +148,12 @@ class BrokerEpochs(Invariant):
 def _partition(image: MetadataImage, place: Place) -> PartitionRegistration | None:
     topic_id = image.topic_ids.get(place[0])
     return None if topic_id is None else image.topics[topic_id].partitions.get(place[1])
+
+
+def _least(image: MetadataImage, topic: str, state: PartitionRegistration) -> int:
+    """How many in sync are enough: with the ELR the minimum of all brokers stands in the log, too."""
+    of_all = image.configs.get((BROKER, ""), {}).get(MIN_ISR, "1")
+    return min(int(image.configs.get((TOPIC, topic), {}).get(MIN_ISR, of_all)), len(state.replicas))
 
 
 def _has_registered(image: MetadataImage, broker: int, machine: Any) -> bool:

@@ -139,6 +139,13 @@ def eligible_and_in_sync(lab: KRaftLab, patch: Any) -> None:
     lab.run(5)
 
 
+def eligible_beside_enough(lab: KRaftLab, patch: Any) -> None:
+    """Who has left an ISR that is large enough still counts as eligible."""
+    patch.setattr(PartitionChange, "_fill_elr", lambda change: change.elr.extend(set(change.partition.isr) - set(change.isr)))
+    lab.do(do="kill", broker=lab.followers[0])
+    lab.run(5)
+
+
 def fenced_ones_stay(lab: KRaftLab, patch: Any) -> None:
     patch.setattr(PartitionControl, "without_broker", lambda control, broker: [])
     lab.do(do="kill", broker=lab.followers[0])
@@ -190,6 +197,7 @@ KRAFT_BROKEN: list[tuple[Callable[[KRaftLab, Any], None], list[str]]] = [
     (committed_by_one, ["CommittedMetadataKept", "QuorumHighWatermarkMonotonic"]),
     (quorum_mark_goes_back, ["QuorumHighWatermarkMonotonic"]),
     (eligible_and_in_sync, ["IsrAndElrDisjoint"]),
+    (eligible_beside_enough, ["IsrAndElrDisjoint"]),
     (fenced_ones_stay, ["IsrAndElrDisjoint"]),
     (committed_below_the_minimum, ["ElrCompleteness"]),
     (epochs_begin_anew, ["BrokerEpochs"]),
