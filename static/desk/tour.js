@@ -2,7 +2,7 @@
 import { running } from "../model/clients.js";
 import { decideWithout, halted, livingInSync, trouble, weakestAcks } from "../model/coach.js";
 import { rows } from "../model/figures.js";
-import { brokerNode } from "../model/names.js";
+import { brokerNode, isKRaft } from "../model/names.js";
 import { STEPS, Tour as Steps } from "../model/tour.js";
 
 const FINISHED = "lab-tour";
@@ -96,9 +96,10 @@ export class Tour {
   }
 
   _election({ state, clock }) {
-    const { broker, t, led } = this.steps.killed;
+    const { broker, heard, led } = this.steps.killed;
+    if (isKRaft(state) && state.cluster.controller === null) return { key: "tour.election_nobody", params: { broker } };
     const patience = this.steps.patience(state);
-    const passed = Math.max(0, clock.clusterTime() - t);
+    const passed = Math.max(0, clock.clusterTime() - heard);
     const params = { broker, n: Object.keys(led).length, left: Math.max(0, Math.ceil((patience - passed) / 1e6)) };
     return { key: params.left ? "tour.election" : "tour.election_now", params, share: Math.min(1, passed / patience) };
   }

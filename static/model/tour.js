@@ -22,7 +22,7 @@ export class Tour {
 
   reset() {
     this.before = null; // records that were there when the tour first looked: those of an earlier day are nothing to watch
-    this.killed = null; // {broker, t, seq, led: {"orders-0": true}}
+    this.killed = null; // {broker, t, seq, led: {"orders-0": true}, heard}; heard: from when on the controller waits for its heartbeat
     this.elected = null; // {seq, t, leader, name, epoch, reason}; the killed broker itself when nobody else was in sync
     this.target = null; // {topic, number}: the partition that the tour speaks of
     this.receipt = false; // it was looked at after the election
@@ -32,6 +32,8 @@ export class Tour {
   take(event, state) {
     const { code, params, node, t, seq } = event;
     if (code === "process_ended" && brokerOf(node) !== null && params.how !== "shutdown") this.#died(Number(brokerOf(node)), t, seq, state);
+    // A new active controller knows of no heartbeat, and gives every broker a whole session.
+    if (code === "controller_elected" && this.killed && !this.elected && isKRaft(state)) this.killed.heard = t;
     if (code === "leader_elected" && this.killed) {
       const name = `${params.topic}-${params.partition}`;
       if (this.elected && (name !== this.targetName || this.elected.name === name)) return;
@@ -46,7 +48,7 @@ export class Tour {
       for (const [number, partition] of Object.entries(partitions)) if (partition.leader === broker) led[`${topic}-${number}`] = true;
     }
     if (!Object.keys(led).length || (this.killed && !this.elected)) return; // a leader that dies later is the one to speak of
-    Object.assign(this, { killed: { broker, t, seq, led }, elected: null, receipt: false });
+    Object.assign(this, { killed: { broker, t, seq, led, heard: t }, elected: null, receipt: false });
   }
 
   get targetName() {

@@ -123,10 +123,12 @@ test("the first visit asks for nothing while something else is wrong, and goes o
 test("the first visit waits for an election only while somebody could be elected", () => {
   const line = (more) => {
     const tour = Object.assign(new Tour({ state: world(more), topicName: "orders", chosenNumber: "0", clock: { clusterTime: () => 0 } }, { live: null }), { over: false });
-    Object.assign(tour.steps, { killed: { broker: 1, t: 0, seq: 1, led: { "orders-0": true } }, before: 0 });
+    Object.assign(tour.steps, { killed: { broker: 1, t: 0, seq: 1, led: { "orders-0": true }, heard: 0 }, before: 0 });
     return tour.line().key;
   };
   assert.equal(line({ dead: [1] }), "tour.election");
+  const electing = { dead: [1], quorum: voting([1, 2, 3], 2, 3), cluster: { controller_mode: "kraft", controller: null } };
+  assert.equal(line(electing), "tour.election_nobody");
   for (const more of [{ dead: [1, 2, 3] }, { dead: [1], partition: { isr: [1] } }, { dead: [1], paused: [2] }, { dead: [1], quorum: voting(VOTERS, 101) }])
     assert.equal(line(more), undefined, JSON.stringify(more));
 });

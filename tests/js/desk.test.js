@@ -322,6 +322,20 @@ test("the first visit goes from a topic to the receipt, and a later death begins
   assert.equal(tour.step(busy), null);
 });
 
+test("the tour waits a whole session from the election of the controller on that has to miss the broker", () => {
+  const partitions = { 0: { leader: 1, logs: { 1: { leo: 40 } } } };
+  const state = { cluster: { controller_mode: "kraft", controller: null }, clients: {}, connections: {}, topics: { orders: { partitions } } };
+  const tour = new Tour();
+  tour.take({ code: "process_ended", node: "broker-1", params: { how: "crash" }, t: 5_000_000, seq: 2 }, state);
+  assert.equal(tour.killed.heard, 5_000_000);
+  tour.take({ code: "controller_elected", node: "broker-2", params: { broker: 2, epoch: 3 }, t: 8_000_000, seq: 3 }, state);
+  assert.equal(tour.killed.heard, 8_000_000);
+  const old = new Tour(), other = { ...state, cluster: { controller: 1 } };
+  for (const event of [{ code: "process_ended", node: "broker-1", params: { how: "crash" } }, { code: "controller_elected", node: "broker-2", params: {} }])
+    old.take({ ...event, t: event.code.length, seq: 1 }, other);
+  assert.equal(old.killed.heard, "process_ended".length, "ZooKeeper keeps the session, whoever is controller");
+});
+
 test("the tour speaks of the partition that holds records, and stays with it", () => {
   const partition = (leader, leo) => ({ leader, logs: { [leader]: { leo } } });
   const state = { cluster: {}, clients: {}, topics: { orders: { partitions: { 0: partition(1, 0), 1: partition(2, 3), 2: partition(3, 40) } }, __consumer_offsets: { internal: true, partitions: { 0: partition(1, 99) } } } };
