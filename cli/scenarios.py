@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _generation(arguments: argparse.Namespace) -> dict[str, Any]:
     """What was asked for in place of the scenario's own controllers."""
     given = {"controller": arguments.controller, "controllers": arguments.controllers, "ensemble": arguments.ensemble,
-             "quorum": arguments.quorum, "era": arguments.era}
+             "combined": arguments.combined, "quorum": arguments.quorum, "era": arguments.era}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -97,12 +97,12 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
 
 def make_spec(arguments: argparse.Namespace) -> RunSpec:
     """What the lab is built from; CommandError when a setting is unknown or does not fit."""
-    controller, controllers = _shape(arguments)
+    controller, controllers, combined = _shape(arguments)
     common, single = parse_settings(arguments.settings, arguments.brokers, controller, arguments.words)
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
     common = {**replicated(arguments.brokers, controller), **common}
     cluster = {"brokers": brokers, "controller": controller, "controllers": controllers,
-               "quorum": arguments.quorum, "ensemble": arguments.ensemble, "preset": arguments.preset,
+               "combined": combined, "quorum": arguments.quorum, "ensemble": arguments.ensemble, "preset": arguments.preset,
                "settings": common, "host": arguments.kafka_host, "port": arguments.kafka_port}
     if arguments.era:
         cluster["era"] = arguments.era
@@ -115,18 +115,18 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
         raise CommandError(problem("wrong_in", place=option, what=what_of(error)), 2) from None
 
 
-def _shape(arguments: argparse.Namespace) -> tuple[str, int]:
-    """Kind of controller, and how many are dedicated: as asked for, else as the directory has them, else as usual,
+def _shape(arguments: argparse.Namespace) -> tuple[str, int, int]:
+    """Kind of controller, how many are dedicated, how many brokers are controllers, too: as asked for, else as the directory has them, else as usual,
     which is today's KRaft, the era's own, and ZooKeeper where an ensemble of it is wanted."""
     if arguments.controller is None and not arguments.era:
         try:
             found = shape_of(Path(arguments.data or home()))
-        except OSError:
+        except (OSError, SpecError):
             found = None  # what cannot be read is told when it is opened
         if found is not None:
-            return found[0], arguments.controllers or found[1]
+            return found[0], arguments.controllers or found[1], arguments.combined or found[2]
     usual = eras.controller(arguments.era) if arguments.era else "zookeeper" if arguments.ensemble > 1 else "kraft"
-    return arguments.controller or usual, arguments.controllers
+    return arguments.controller or usual, arguments.controllers, arguments.combined
 
 
 def _all_advertised(spec: RunSpec) -> bool:

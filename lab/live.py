@@ -36,7 +36,7 @@ from lab import heap
 from lab.branch import Branch
 from lab.clusters.build import build_world
 from lab.clusters.checks import SpecError
-from lab.clusters.generation import misfit
+from lab.clusters.generation import misfit, remember
 from lab.clusters.joining import read_joined
 from lab.clusters.spec import RunSpec
 from lab.disk_room import DiskRoom
@@ -208,6 +208,7 @@ class LiveLab(Sleeping, LiveFront):
         self.spec.life = int(files.path.name)
         world = build_world(self.spec, self._storage)
         files.attach(world)
+        remember(self.data, self.spec.cluster)
         files.describe(kind="live", spec=self.spec.to_dict(), seed=self.spec.seed, start=start)
         world.operations.keep = False
         world.output = self.server

@@ -3,7 +3,7 @@
 | controller | controllers | who decides |
 |---|---|---|
 | zookeeper | | the broker that was first in the tree; an ensemble of 1 to 5 servers keeps the tree |
-| kraft | 0 | brokers 1, 2, 3 are voters, too ("combined"); of fewer than three brokers the first |
+| kraft | 0 | brokers 1, 2, 3 are voters, too; of fewer than three brokers the first; with `combined: 5` five of them |
 | kraft | 3 | controller-101, -102, -103, each a process with a disk of its own |
 
 Controllers that join later (`added`) have the ids behind these. They vote once they have been added to the quorum.
@@ -66,6 +66,7 @@ class ClusterSpec:
     controller: str = "zookeeper"
     controllers: int = 0  # dedicated ones; 0 with KRaft: brokers are controllers, too
     added: list[int] = field(default_factory=list)  # dedicated ones that have joined since
+    combined: int = 0  # brokers that are controllers, too, where there are no dedicated ones; 0: the usual number
     quorum: str = STATIC  # whether the first voters stand in a setting, or in the log from the first start on
     ensemble: int = 1  # servers of the coordination tree, with ZooKeeper
     chroot: str = ""  # where in the tree the cluster lives, "/orders"; empty: at its root
@@ -135,14 +136,15 @@ class ClusterSpec:
         return {**self.voters(), **{number: controller_node(number) for number in self.added}}
 
     def voters(self) -> dict[int, str]:
-        """Id -> node of the quorum's first voters: the dedicated controllers, else three brokers (of one or two, one).
+        """Id -> node of the quorum's first voters: the dedicated controllers, else `combined` brokers, or three (of one
+        or two, one).
 
         Brokers that join later do not vote.
         """
         if self.controllers:
             return {number: controller_node(number) for number in self._first_controllers()}
-        first = self.brokers[: COMBINED_VOTERS if len(self.brokers) >= COMBINED_VOTERS else 1]
-        return {broker.id: broker_node(broker.id) for broker in first}
+        usual = COMBINED_VOTERS if len(self.brokers) >= COMBINED_VOTERS else 1
+        return {broker.id: broker_node(broker.id) for broker in self.brokers[: self.combined or usual]}
 
     def _quorum_settings(self, roles: str) -> dict[str, str]:
         roles_and_listener = {"process.roles": roles, "controller.listener.names": CONTROLLER_LISTENER}

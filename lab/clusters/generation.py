@@ -10,6 +10,7 @@ the cluster has decided lies on the voters' disks, so another number of them wou
 | nothing | anything | it is made |
 | version=0 | zookeeper | opened |
 | version=1, controller-101, -102, -103 | kraft, 3 controllers | opened |
+| version=1, `combined` says 5 | kraft, five brokers that are controllers, too | opened |
 | version=1 | zookeeper, or kraft with other voters | refused |
 | zookeeper-1, -2, -3 | zookeeper with an ensemble of another size | refused |
 """
@@ -22,8 +23,11 @@ import orjson
 
 from broker_core.kernel.problems import Problem, problem
 from lab.clusters.brokers import ClusterSpec
+from lab.clusters.checks import SpecError
 from lab.clusters.joining import CONTROLLER, JOINED
 
+COMBINED = "combined"
+"""File with the number of brokers that are controllers, too, where it is not the usual one."""
 VERSIONS = {"version=0": "zookeeper", "version=1": "kraft"}
 
 
@@ -36,13 +40,30 @@ def generation_of(directory: Path) -> str | None:
     return None
 
 
-def shape_of(directory: Path) -> tuple[str, int] | None:
-    """Generation and number of dedicated controllers (without those that have joined since) that a directory is of;
-    None where no broker has ever started. Raises OSError."""
+def shape_of(directory: Path) -> tuple[str, int, int] | None:
+    """Generation, number of dedicated controllers (without those that have joined since), and of brokers that are
+    controllers, too (0: the usual one), that a directory is of; None where no broker has ever started. Raises OSError,
+    SpecError."""
     found = generation_of(directory)
     if found is None:
         return None
-    return found, len(list(directory.glob("controller-*"))) - _joined(directory)
+    return found, len(list(directory.glob("controller-*"))) - _joined(directory), _combined(directory)
+
+
+def _combined(directory: Path) -> int:
+    """Raises OSError, SpecError where the file is no number."""
+    try:
+        return int((directory / COMBINED).read_text())
+    except FileNotFoundError:
+        return 0
+    except ValueError:
+        raise SpecError((), problem("damaged", path=COMBINED)) from None
+
+
+def remember(directory: Path, cluster: ClusterSpec) -> None:
+    """What a later start cannot see in the brokers' directories. Raises OSError."""
+    if cluster.combined:
+        (directory / COMBINED).write_text(f"{cluster.combined}\n")
 
 
 def _joined(directory: Path) -> int:
@@ -55,7 +76,7 @@ def _joined(directory: Path) -> int:
 
 
 def misfit(directory: Path, cluster: ClusterSpec) -> Problem | None:
-    """Why a directory cannot be opened with this description; None when it can. Raises OSError."""
+    """Why a directory cannot be opened with this description; None when it can. Raises OSError, SpecError."""
     found = generation_of(directory)
     if found is None:
         return None
@@ -64,6 +85,8 @@ def misfit(directory: Path, cluster: ClusterSpec) -> Problem | None:
     dedicated = len(list(directory.glob("controller-*"))) - len(cluster.added)
     if cluster.is_kraft and dedicated != cluster.controllers:
         return problem("other_voters", path=str(directory), n=dedicated)
+    if _combined(directory) != cluster.combined:
+        return problem("other_combined", path=str(directory), n=_combined(directory))
     servers = len(list(directory.glob("zookeeper-*")))
     if not cluster.is_kraft and servers != cluster.ensemble:
         return problem("other_ensemble", path=str(directory), n=servers)

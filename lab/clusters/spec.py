@@ -77,7 +77,7 @@ class RunSpec:
         plain = asdict(self)
         plain["clients"] = [client.to_dict() for client in self.clients]
         plain["cluster"]["neighbours"] = [plain_neighbour(one) for one in self.cluster.neighbours]
-        for name, usual in (("stage_costs", {}), ("controllers", 0), ("added", []), ("ensemble", 1), ("era", ""),
+        for name, usual in (("stage_costs", {}), ("controllers", 0), ("combined", 0), ("added", []), ("ensemble", 1), ("era", ""),
                             ("quorum", STATIC), ("chroot", ""), ("neighbours", [])):
             if plain["cluster"][name] == usual:
                 del plain["cluster"][name]
@@ -187,12 +187,21 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         cluster.port = integer(data["port"], (*place, "port"), 0, 65_535)
     if "brokers" in data:
         cluster.brokers = _brokers(data["brokers"], (*place, "brokers"))
+    if "combined" in data:
+        cluster.combined = _combined(data["combined"], cluster, (*place, "combined"))
     taken = [broker.id for broker in cluster.brokers if broker.id in cluster.controller_ids()]
     if taken:
         raise SpecError((*place, "brokers"), problem("id_taken", broker=taken[0], known=cluster.controller_ids()))
     _check_settings(cluster, place)
     cluster.neighbours = neighbours_from(data.get("neighbours"), (*place, "neighbours"), cluster)
     return cluster
+
+
+def _combined(given: Any, cluster: ClusterSpec, place: Place) -> int:
+    found = integer(given, place, 0, min(MOST_CONTROLLERS, len(cluster.brokers)))
+    if found and (cluster.controllers or not cluster.is_kraft):
+        raise SpecError(place, problem("combined_of_kraft"))
+    return found
 
 
 def new_controller(given: Any, cluster: ClusterSpec, place: Place = ()) -> int:

@@ -38,8 +38,8 @@ from lab.scenarios.predictions import texts
 
 KEY, DIFFERS = "generations", "differs"
 NOT_IN_GENERATIONS = (KEY, "scenario", "subject", "variant", "clusters")
-_NEEDS_NO_WORD = {"controllers", "ensemble", "quorum"}
-_ALIEN = {ZOOKEEPER: ("controllers", "quorum"), KRAFT: ("ensemble",)}
+_NEEDS_NO_WORD = {"controllers", "combined", "ensemble", "quorum"}
+_ALIEN = {ZOOKEEPER: ("controllers", "combined", "quorum"), KRAFT: ("ensemble",)}
 """Keys of a cluster that say how the other generation keeps what it has decided."""
 
 

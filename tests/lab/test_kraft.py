@@ -11,6 +11,7 @@ from broker_core.kernel.names import broker_node, broker_of
 from broker_core.kernel.world import World
 from lab.clusters.build import build_world
 from lab.clusters.checks import SpecError
+from lab.clusters.generation import misfit, remember, shape_of
 from lab.clusters.spec import run_from_dict
 from lab.experiments.run import RunResult, run_scenario
 from lab.scenarios import grammar
@@ -216,6 +217,42 @@ def test_controllers_of_their_own_are_for_kraft_and_have_ids_of_their_own():
     with pytest.raises(SpecError) as refused:
         run_from_dict({"cluster": {"controller": "kraft", "controllers": 1, "brokers": [1, 101]}})
     assert refused.value.problem["code"] == "id_taken"
+
+
+def test_five_of_six_brokers_are_controllers_where_that_is_wanted_and_three_of_them_are_a_majority():
+    world = _world(brokers=6, combined=5)
+    truth = truth_of(world)
+    _until(world, lambda: truth.registered() == [1, 2, 3, 4, 5, 6] and len(truth.image.controllers) == 5)
+    assert truth.keepers() == [f"broker-{number}" for number in (1, 2, 3, 4, 5)]
+    first, second = truth.controller_id(), None
+    do(world, do="kill", broker=first)
+    _until(world, lambda: truth.controller_id() not in (None, first))
+    second = truth.controller_id()
+    do(world, do="kill", broker=second)
+    _until(world, lambda: truth.controller_id() not in (None, first, second) and len(truth.registered()) == 4)
+
+
+@pytest.mark.parametrize(("cluster", "place", "code"), [
+    ({"controller": "kraft", "controllers": 3, "combined": 3}, "combined", "combined_of_kraft"),
+    ({"controller": "zookeeper", "combined": 3}, "combined", "combined_of_kraft"),
+    ({"controller": "kraft", "brokers": 3, "combined": 5}, "combined", "above"),
+])  # fmt: skip
+def test_what_cannot_be_a_controller_too_is_refused_by_its_place(cluster, place, code):
+    with pytest.raises(SpecError) as refused:
+        run_from_dict({"cluster": cluster})
+    assert (refused.value.place[-1], refused.value.problem["code"]) == (place, code)
+
+
+def test_a_directory_is_that_of_so_many_brokers_that_are_controllers_too(tmp_path):
+    (tmp_path / "broker-1" / "data").mkdir(parents=True)
+    (tmp_path / "broker-1" / "data" / "meta.properties").write_text("version=1\n")
+    described = {number: run_from_dict({"cluster": {"controller": "kraft", "brokers": 5, "combined": number}}) for number in (0, 5)}
+    assert [misfit(tmp_path, described[number].cluster) for number in (0, 5)][0] is None
+    remember(tmp_path, described[5].cluster)
+    assert shape_of(tmp_path) == ("kraft", 0, 5) and misfit(tmp_path, described[5].cluster) is None
+    found = misfit(tmp_path, described[0].cluster)
+    assert found is not None and found["code"] == "other_combined" and found["params"]["n"] == 5
+    assert described[5].to_dict()["cluster"]["combined"] == 5 and "combined" not in described[0].to_dict()["cluster"]
 
 
 def test_every_controller_registers_and_a_process_that_only_follows_writes_snapshots_too():

@@ -166,8 +166,9 @@ class Link(Schema):
 class RunOptions(BaseModel):
     """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock; `variant`: with
     another of its settings, `fork` or `VARIANT/fork`: on its other course; `controller`, `controllers`: in another
-    generation of Kafka than the file says, with so many dedicated controllers (KRaft only); `ensemble`: with so many
-    coordination servers (ZooKeeper only); `quorum`: with voters that are static or dynamic (KRaft only); `era`: with
+    generation of Kafka than the file says, with so many dedicated controllers (KRaft only); `combined`: with so many
+    brokers that are controllers, too (KRaft only, without dedicated ones); `ensemble`: with so many coordination servers
+    (ZooKeeper only); `quorum`: with voters that are static or dynamic (KRaft only); `era`: with
     the defaults of that Kafka, its controller among them."""
 
     model_config = ConfigDict(extra="forbid")
@@ -177,13 +178,14 @@ class RunOptions(BaseModel):
     controller: Generation | None = None
     era: Literal["2.x", "3.9", "4.3"] | None = None
     controllers: Annotated[int, Field(ge=0, le=5)] | None = None
+    combined: Annotated[int, Field(ge=0, le=5)] | None = None
     ensemble: Annotated[int, Field(ge=1, le=5)] | None = None
     quorum: Literal["static", "dynamic"] | None = None
 
     def cluster(self) -> dict[str, Any]:
         """What takes the place of keys of the scenario's cluster."""
         given = {"controller": self.controller, "controllers": self.controllers, "ensemble": self.ensemble,
-                 "quorum": self.quorum, "era": self.era}
+                 "combined": self.combined, "quorum": self.quorum, "era": self.era}
         return {name: value for name, value in given.items() if value is not None}
 
 
