@@ -30,13 +30,14 @@ UNKNOWN = -1
 
 
 class ReplicaProgress:
-    """One replica as the leader knows it; times in milliseconds of the world, -1: never."""
+    """One replica as the leader knows it; times in milliseconds of its clock, -1: never. `fetched_us`: in the world's."""
 
-    __slots__ = ("key", "end_offset", "last_fetch_ms", "last_caught_up_ms", "leader_end_at_fetch", "acknowledged")
+    __slots__ = ("key", "end_offset", "fetched_us", "last_fetch_ms", "last_caught_up_ms", "leader_end_at_fetch", "acknowledged")
 
     def __init__(self, key: ReplicaKey, acknowledged: bool = False) -> None:
         self.key = key
         self.end_offset = UNKNOWN
+        self.fetched_us = -NEVER_US
         self.last_fetch_ms = UNKNOWN
         self.last_caught_up_ms = UNKNOWN
         self.leader_end_at_fetch = UNKNOWN
@@ -116,6 +117,7 @@ class Leader(EpochState):
         if key.id < 0:
             return False
         progress = self.progress_of(key)
+        progress.fetched_us = now_us
         progress.fetched(now_ms, offset, self.progress_of(self.own).end_offset)
         self.heard(key, now_us)
         return self._is_voter(progress) and self._maybe_advance()
@@ -177,6 +179,11 @@ class Leader(EpochState):
     def unacknowledged(self) -> list[ReplicaKey]:
         """Voters that have not confirmed that they know of this leader."""
         return [progress.key for progress in self.voters.values() if not progress.acknowledged]
+
+    def silent(self, now_us: int) -> list[ReplicaKey]:
+        """Voters that have not fetched for half a fetch timeout, if ever: they may not know who leads."""
+        since_us = now_us - self.begin_quorum_period_us
+        return [one.key for one in self.voters.values() if one.key.id != self.own.id and one.fetched_us <= since_us]
 
     def live_observers(self, now_ms: int) -> list[ReplicaProgress]:
         """Observers that have fetched within five minutes; the others are forgotten."""

@@ -5,7 +5,7 @@
 | unattached | a voter: the election timeout -> prospective. An observer: ask any voter who leads |
 | prospective | pre-votes; a majority -> candidate; a refusal or time -> back to what it knew |
 | candidate | votes; a majority -> leader; time -> prospective |
-| leader | write what waits; BeginQuorumEpoch to all each half fetch timeout; no majority heard -> resigned |
+| leader | write what waits; BeginQuorumEpoch to who has not fetched for half a fetch timeout; no majority -> resigned |
 | follower | one Fetch (or FetchSnapshot) after the other; the fetch timeout -> prospective |
 | resigned | EndQuorumEpoch to those that have not confirmed; the election timeout -> unattached, next epoch |
 
@@ -147,9 +147,8 @@ class Polling:
             client.progress.write(leader)
         if leader.begin_quorum_us <= now_us:
             leader.begin_quorum_us = now_us + leader.begin_quorum_period_us
-            for voter in leader.voters.values():
-                if voter.key.id != client.own.key.id:
-                    self._send(voter.key.id, ApiKey.BEGIN_QUORUM_EPOCH, client.voting.begin_request(voter.key))
+            for key in leader.silent(now_us):
+                self._send(key.id, ApiKey.BEGIN_QUORUM_EPOCH, client.voting.begin_request(key))
         alone = len(leader.voters) == 1
         due = leader.accumulator.due_us
         change_us = leader.change.deadline_us if leader.change is not None else NEVER_US

@@ -7,7 +7,7 @@
     102 -> 101, 103   Vote epoch 6
     103 -> 102        granted, after `quorum-state` says so
     102: majority                         leader of epoch 6
-    102 -> 101, 103   BeginQuorumEpoch epoch 6, again and again until they fetch
+    102 -> 101, 103   BeginQuorumEpoch epoch 6, until they fetch, and again when they fall silent
 
 Every message carries the sender's epoch: who hears of a newer one gives up what he was; who hears of an older one
 answers with FENCED_LEADER_EPOCH and the newer one. A leader that ends in order sends EndQuorumEpoch with its

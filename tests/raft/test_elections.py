@@ -72,6 +72,26 @@ def test_a_follower_takes_the_fetch_timeout_to_notice_that_its_leader_has_died()
     assert 1_490_000 <= asked[0][1] - died <= 2_010_000, "fetch timeout 2 s after the last answer, which waits up to 0.5 s"
 
 
+def test_a_leader_calls_those_only_that_do_not_fetch():
+    quorum = Quorum()
+    leader = quorum.wait_for_leader()
+    silent, other = (one for one in quorum.ids if one != leader)
+    quorum.run(5)
+    assert sorted(_called(quorum)) == sorted(map(quorum.node, (silent, other))), "each once, before its first Fetch"
+    quorum.world.pause(quorum.node(silent))
+    quorum.run(5)
+    quorum.world.resume(quorum.node(silent))
+    quorum.run(2.5)
+    again = _called(quorum)[2:]
+    assert set(again) == {quorum.node(silent)}, "a new one each second, but for requests that are not answered yet"
+    assert quorum.leader == leader
+
+
+def _called(quorum: Quorum) -> list[str]:
+    """Who was sent BeginQuorumEpoch, in order."""
+    return [params["to"] for _, params in quorum.events("request_sent") if params["api"] == "BeginQuorumEpoch"]
+
+
 def test_without_a_majority_there_is_no_leader_and_nothing_is_committed():
     quorum = Quorum()
     leader = quorum.wait_for_leader()
