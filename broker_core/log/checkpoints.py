@@ -1,6 +1,7 @@
 """Small text files: version, number of entries, one entry a line. Written atomically.
 
-One that cannot be read (cut, emptied, other bytes, another version) raises CorruptCheckpoint. What follows is Kafka's:
+One that cannot be read (cut, other bytes, another version) raises CorruptCheckpoint. One without a byte has no entries:
+a new broker of Kafka makes the file before it has anything to write down. What follows is Kafka's:
 
 | file | a start |
 |---|---|
@@ -54,7 +55,7 @@ class CorruptCheckpoint(Exception):
 
 
 def read_offsets(storage: Storage, path: str) -> dict[tuple[str, int], int]:
-    """(topic, partition) -> offset; {} when the file is missing. Raises CorruptCheckpoint."""
+    """(topic, partition) -> offset; {} when the file is missing or empty. Raises CorruptCheckpoint."""
     offsets: dict[tuple[str, int], int] = {}
     for fields in _entries(storage, path, 3):
         offsets[fields[0], _number(fields[1], path)] = _number(fields[2], path)
@@ -68,7 +69,7 @@ def write_offsets(storage: Storage, path: str, offsets: Mapping[tuple[str, int],
 
 
 def read_epochs(storage: Storage, path: str) -> list[tuple[int, int]]:
-    """[(epoch, start offset)]; [] when the file is missing. Raises CorruptCheckpoint."""
+    """[(epoch, start offset)]; [] when the file is missing or empty. Raises CorruptCheckpoint."""
     return [(_number(fields[0], path), _number(fields[1], path)) for fields in _entries(storage, path, 2)]
 
 
@@ -80,7 +81,10 @@ def write_epochs(storage: Storage, path: str, epochs: Sequence[tuple[int, int]])
 def _entries(storage: Storage, path: str, width: int) -> list[list[str]]:
     if not storage.exists(path):
         return []
-    lines = storage.read_text(path).split("\n")
+    text = storage.read_text(path)
+    if not text:
+        return []
+    lines = text.split("\n")
     if lines[0] != "0":
         raise CorruptCheckpoint(path, f"line 1: unknown version {lines[0][:SHOWN]!r}")
     rows = [line.split(" ") for line in lines[2:] if line]

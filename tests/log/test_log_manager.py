@@ -96,6 +96,18 @@ def test_damaged_checkpoints_cost_a_scan_and_no_data() -> None:
         assert [offsets(log) for log in started(storage, ("d",)).logs()] == [[0, 1, 2]]
 
 
+@pytest.mark.parametrize("name", [checkpoints.CLEANER_OFFSETS, checkpoints.HIGH_WATERMARKS, checkpoints.LOG_STARTS])
+def test_a_checkpoint_without_a_byte_has_no_entries(name: str) -> None:
+    """A broker of Apache Kafka that never cleaned leaves an empty `cleaner-offset-checkpoint`."""
+    storage = MemoryStorage()
+    manager = started(storage, ("disk-a",))
+    manager.get_or_create("orders", 0, topic_id=TOPIC_ID, now_ms=NOW).append_as_leader(batch(5), 0, NOW)
+    manager.shut_down()
+    storage.write_text(f"disk-a/{name}", "")
+    again = started(storage, ("disk-a",))
+    assert not again.offline_dirs and [offsets(log) for log in again.logs()] == [[0, 1, 2, 3, 4]]
+
+
 def test_a_deleted_partition_is_gone_at_once_and_its_files_later() -> None:
     storage = MemoryStorage()
     manager = started(storage, ("d",))
