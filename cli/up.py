@@ -102,8 +102,9 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
     common = {**replicated(arguments.brokers, controller), **common}
     cluster = {"brokers": brokers, "controller": controller, "controllers": controllers,
-               "combined": combined, "quorum": arguments.quorum, "ensemble": arguments.ensemble, "preset": arguments.preset,
-               "settings": common, "host": arguments.kafka_host, "port": arguments.kafka_port}
+               "combined": combined, "quorum": arguments.quorum, "ensemble": arguments.ensemble,
+               "preset": arguments.preset, "settings": common, "host": arguments.kafka_host,
+               "port": arguments.kafka_port}
     if arguments.era:
         cluster["era"] = arguments.era
     seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed
@@ -116,8 +117,9 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
 
 
 def _shape(arguments: argparse.Namespace) -> tuple[str, int, int]:
-    """Kind of controller, how many are dedicated, how many brokers are controllers, too: as asked for, else as the directory has them, else as usual,
-    which is today's KRaft, the era's own, and ZooKeeper where an ensemble of it is wanted."""
+    """Kind of controller, how many are dedicated, how many brokers are controllers, too: as asked for, else as the
+    directory has them, else as usual, which is today's KRaft, the era's own, and ZooKeeper where an ensemble of it is
+    wanted."""
     if arguments.controller is None and not arguments.era:
         try:
             found = shape_of(Path(arguments.data or home()))

@@ -30,9 +30,12 @@ UNKNOWN = -1
 
 
 class ReplicaProgress:
-    """One replica as the leader knows it; times in milliseconds of its clock, -1: never. `fetched_us`: in the world's."""
+    """One replica as the leader knows it; times in milliseconds of its clock, -1: never. `fetched_us`: in the world's.
+    """
 
-    __slots__ = ("key", "end_offset", "fetched_us", "last_fetch_ms", "last_caught_up_ms", "leader_end_at_fetch", "acknowledged")
+    __slots__ = (
+        "key", "end_offset", "fetched_us", "last_fetch_ms", "last_caught_up_ms", "leader_end_at_fetch", "acknowledged",
+    )  # fmt: skip
 
     def __init__(self, key: ReplicaKey, acknowledged: bool = False) -> None:
         self.key = key

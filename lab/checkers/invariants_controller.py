@@ -32,7 +32,7 @@ class IsrAndElrDisjoint(Invariant):
     only = "kraft"
     meaning = {
         "en": "No replica is in ISR and ELR at once, no fenced broker is in an ISR, and a large enough ISR has no ELR.",
-        "ko": "ISR과 ELR에 동시에 속하는 복제본은 없고, 격리된 브로커는 ISR에 없으며, ISR이 충분하면 ELR은 비어 있습니다.",
+        "ko": "ISR과 ELR에 함께 있는 복제본도, ISR에 있는 격리된 브로커도, 충분한 ISR 곁의 ELR도 없습니다.",
     }
 
     def __init__(self, view: Any) -> None:

@@ -77,8 +77,8 @@ class RunSpec:
         plain = asdict(self)
         plain["clients"] = [client.to_dict() for client in self.clients]
         plain["cluster"]["neighbours"] = [plain_neighbour(one) for one in self.cluster.neighbours]
-        for name, usual in (("stage_costs", {}), ("controllers", 0), ("combined", 0), ("added", []), ("ensemble", 1), ("era", ""),
-                            ("quorum", STATIC), ("chroot", ""), ("neighbours", [])):
+        for name, usual in (("stage_costs", {}), ("controllers", 0), ("combined", 0), ("added", []), ("ensemble", 1),
+                            ("era", ""), ("quorum", STATIC), ("chroot", ""), ("neighbours", [])):
             if plain["cluster"][name] == usual:
                 del plain["cluster"][name]
         for broker in plain["cluster"]["brokers"]:

@@ -167,9 +167,9 @@ class RunOptions(BaseModel):
     """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock; `variant`: with
     another of its settings, `fork` or `VARIANT/fork`: on its other course; `controller`, `controllers`: in another
     generation of Kafka than the file says, with so many dedicated controllers (KRaft only); `combined`: with so many
-    brokers that are controllers, too (KRaft only, without dedicated ones); `ensemble`: with so many coordination servers
-    (ZooKeeper only); `quorum`: with voters that are static or dynamic (KRaft only); `era`: with
-    the defaults of that Kafka, its controller among them."""
+    brokers that are controllers, too (KRaft only, without dedicated ones); `ensemble`: with so many coordination
+    servers (ZooKeeper only); `quorum`: with voters that are static or dynamic (KRaft only); `era`: with the defaults of
+    that Kafka, its controller among them."""
 
     model_config = ConfigDict(extra="forbid")
     seed: Seed | None = None
