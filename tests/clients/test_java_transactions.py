@@ -37,6 +37,8 @@ OWN = {name: value for name, value in SETTINGS.items() if not name.startswith("z
     "broker.session.timeout.ms": "3000",
 }  # fmt: skip
 Command = Callable[..., tuple[str, ...]]
+OF_PRODUCER = ("--producer-epoch", "3", "--coordinator-epoch", "0", "--producer-id")
+"""How what hangs is named for brokers before 3.0, which say no start offset: by the epochs that an operator gives."""
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +146,10 @@ def address(cluster: Cluster, broker: int) -> str:
     return cluster.bootstrap.split(",")[broker - 1]
 
 
-def hang(cluster: Cluster) -> None:
+def hang(cluster: Cluster, producer_id: int = 77_000) -> None:
     """What a broker that verifies nothing takes of a transaction that no coordinator knows."""
     asking = Connection(address(cluster, leader(cluster, "hanging", 0)), PATIENCE_S)
-    records = encode_batch([(time.time_ns() // 1_000_000, None, b"hangs", ())], producer_id=77_000, producer_epoch=3, base_sequence=0, transactional=True)
+    records = encode_batch([(time.time_ns() // 1_000_000, None, b"hangs", ())], producer_id=producer_id, producer_epoch=3, base_sequence=0, transactional=True)
     answer = asking.ask(ApiKey.PRODUCE, 9, produce("hanging", records, -1, transactional_id="gone"))
     assert not answer.responses[0].partition_responses[0].error_code, answer
     asking.close()
@@ -176,13 +178,15 @@ def test_kafka_transactions_lists_describes_finds_what_hangs_and_aborts_it(clust
     assert sorted(line.split()[-1] for line in producers.splitlines()[1:]) == ["0", "1"], producers
     lines = [line.split() for line in found.splitlines() if line.startswith("hanging")]
     assert [line[:3] for line in lines] == [["hanging", "0", "77000"]], found
+    hang(cluster, 77_001)
     ask("abort", *place, "--start-offset", "1")
+    ask("abort", *place, *OF_PRODUCER, "77001")
     opened.commit_transaction(PATIENCE_S)
     assert read(cluster, "hanging", 1, "read_committed") == ["open"]
+    assert read(cluster, "hanging", 1, "read_uncommitted") == ["hangs", "hangs", "open"]
 
 
-def test_with_zookeeper_what_hangs_is_found_at_its_broker_and_aborted_by_its_producer(java: Command, tmp_path: Path) -> None:
-    """The form for brokers before 3.0, which name no start offset: WriteTxnMarkers with the epochs that an operator gives."""
+def test_with_zookeeper_what_hangs_is_found_at_its_broker_and_aborted_in_both_forms(java: Command, tmp_path: Path) -> None:
     own = SETTINGS | {"transaction.partition.verification.enable": "false"}
     described = {"brokers": 3, "controller": "zookeeper", "port": free_ports(3), "preset": "teaching", "settings": own}
     lab = LiveLab(run_from_dict({"cluster": described, "epoch_ms": time.time_ns() // 1_000_000}), tmp_path)
@@ -190,15 +194,20 @@ def test_with_zookeeper_what_hangs_is_found_at_its_broker_and_aborted_by_its_pro
     try:
         cluster.create("hanging")
         hang(cluster)
+        hang(cluster, 77_001)
         plain = Producer({"bootstrap.servers": cluster.bootstrap})
         plain.produce("hanging", "behind")
         assert plain.flush(PATIENCE_S) == 0
         assert read(cluster, "hanging", 1, "read_committed") == []
         asking = java("org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", cluster.bootstrap)
         found = run(*asking, "find-hanging", "--broker-id", str(leader(cluster, "hanging", 0)), "--max-transaction-timeout", "0")
-        assert [line.split()[:3] for line in found.splitlines() if line.startswith("hanging")] == [["hanging", "0", "77000"]], found
-        run(*asking, "abort", "--topic", "hanging", "--partition", "0", "--producer-id", "77000", "--producer-epoch", "3", "--coordinator-epoch", "0")
+        lines = [line.split()[:3] for line in found.splitlines() if line.startswith("hanging")]
+        assert sorted(lines) == [["hanging", "0", "77000"], ["hanging", "0", "77001"]], found
+        place = ("--topic", "hanging", "--partition", "0")
+        run(*asking, "abort", *place, "--start-offset", "0")
+        assert read(cluster, "hanging", 1, "read_committed") == [], "the younger one holds it back"
+        run(*asking, "abort", *place, *OF_PRODUCER, "77001")
         assert read(cluster, "hanging", 1, "read_committed") == ["behind"]
-        assert "hangs" in read(cluster, "hanging", 1, "read_uncommitted")
+        assert read(cluster, "hanging", 1, "read_uncommitted") == ["behind", "hangs", "hangs"]
     finally:
         lab.stop()
