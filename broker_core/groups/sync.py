@@ -81,7 +81,7 @@ class SyncHandler:
         if client.api_version >= PROTOCOL_REQUIRED_VERSION and None in (request.protocol_type, request.protocol_name):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         error = self.registry.status(request.group_id)
-        if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and not self.registry.rewritten:
             return ErrorCode.REBALANCE_IN_PROGRESS  # the rebalance is lost anyway; old clients know this code
         return error
 
