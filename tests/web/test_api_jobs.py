@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
@@ -71,6 +72,22 @@ def test_a_scenario_by_rest_leaves_the_journal_that_run_leaves(rest: Rest, tmp_p
     assert receipt["places"]["lost"][0]["topic"] == "orders"
     assert rest.get(f"runs/{job['run']}").json["seed"] == 11
     assert job["run"] in [one["run"] for one in rest.get("runs").json["items"]]
+
+
+def test_runs_that_are_posted_at_once_begin_in_the_order_in_which_they_are_listed(rest: Rest) -> None:
+    document = {"cluster": {"brokers": 1, "preset": "fast"}, "duration": "1s"}
+    with ThreadPoolExecutor(6) as class_:
+        posted = list(class_.map(lambda seed: rest.post("scenarios/run", {"document": {**document, "seed": seed}}), range(6)))
+    assert {one.status for one in posted} == {202}
+    ids = {one.json["id"] for one in posted}
+    while True:
+        listed = [one for one in reversed(rest.get("jobs?limit=50").json["items"]) if one["id"] in ids]
+        begun = [one["state"] != "queued" for one in listed]
+        assert begun == sorted(begun, reverse=True), listed
+        if all(one["state"] == "done" for one in listed):
+            break
+        assert not any(one["error"] for one in listed), listed
+    assert [one["run"] for one in listed] == sorted(one["run"] for one in listed)
 
 
 def test_a_job_can_be_cancelled_and_a_run_that_fails_says_why(rest: Rest) -> None:

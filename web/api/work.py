@@ -83,6 +83,7 @@ class Jobs:
         self._changed: dict[str, asyncio.Event] = {}
         self._places: asyncio.Semaphore | None = None
         self._desk: asyncio.Semaphore | None = None  # for answers that somebody waits for
+        self._door: asyncio.Lock | None = None  # jobs come in one after another, so they are listed as they are worked on
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stored: dict[str, float] = {}
         self._asking = 0
@@ -120,16 +121,18 @@ class Jobs:
     async def start(self, request: dict[str, Any], runs: Path, **facts: Any) -> Job:
         """Queue a piece of work; 429 when too many wait."""
         await self._take_over()
-        if len(self._tasks) >= WAITING + AT_ONCE:
-            raise Problem(429, problem("jobs_wait", n=WAITING))
-        if request["do"] in LEAVE_A_RUN:
-            path = await asyncio.to_thread(claim_run, runs)
-            request, facts = {**request, "out": str(path)}, {**facts, "run": path.name}
-        job = Job(id=secrets.token_hex(8), kind=request["do"], lab=chosen().name, **facts)
-        await job.asave(force_insert=True)
-        self._jobs[job.id] = job
-        self._changed[job.id] = asyncio.Event()
-        self._tasks[job.id] = asyncio.create_task(self._work(job, request))
+        assert self._door is not None
+        async with self._door:
+            if len(self._tasks) >= WAITING + AT_ONCE:
+                raise Problem(429, problem("jobs_wait", n=WAITING))
+            if request["do"] in LEAVE_A_RUN:
+                path = await asyncio.to_thread(claim_run, runs)
+                request, facts = {**request, "out": str(path)}, {**facts, "run": path.name}
+            job = Job(id=secrets.token_hex(8), kind=request["do"], lab=chosen().name, **facts)
+            await job.asave(force_insert=True)
+            self._jobs[job.id] = job
+            self._changed[job.id] = asyncio.Event()
+            self._tasks[job.id] = asyncio.create_task(self._work(job, request))
         self._forget()
         return job
 
@@ -241,6 +244,7 @@ class Jobs:
         self._loop = loop
         self._jobs, self._tasks, self._changed = {}, {}, {}
         self._places, self._desk, self._asking = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE), 0
+        self._door = asyncio.Lock()
         if settings.HOSTS_LAB:
             own = [settings.LAB_NAME] if hub.serves else []  # a process that holds others' labs has none
             unfinished = Job.objects.filter(lab__in=[*own, *labs.known], state__in=(QUEUED, RUNNING))
