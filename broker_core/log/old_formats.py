@@ -37,6 +37,11 @@ def append_fitted(log: PartitionLog, headers: Sequence[BatchHeader], buffer: Buf
     return log.append_stamped(headers, [buffer], len(buffer), now_ms, append_time)._replace(first_offset=first)
 
 
+def copied(info: AppendInfo, first: BatchHeader, end: int) -> AppendInfo:
+    """What a follower has appended to a log that ended at `end`: there a wrapper begins, which does not tell it."""
+    return info._replace(first_offset=end) if first.compression else info
+
+
 def forget_epochs(log: PartitionLog) -> None:
     """A leader of before has sent an old message: from here on epochs say nothing about the whole log."""
     if log.leader_epochs.latest_epoch >= 0:

@@ -32,7 +32,7 @@ from broker_core.log.epochs import LeaderEpochCache
 from broker_core.log.errors import OffsetOutOfRange
 from broker_core.log.facts import AppendInfo, Emit, no_journal
 from broker_core.log.fingerprint import fingerprint
-from broker_core.log.old_formats import NO_TIMESTAMP, append_fitted, forget_epochs, least_offset
+from broker_core.log.old_formats import NO_TIMESTAMP, append_fitted, copied, forget_epochs, least_offset
 from broker_core.log.producer_snapshot import write_snapshot
 from broker_core.log.producers import EXPIRATION_MS, ProducerStateTable, has_producers
 from broker_core.log.recovery import Opening
@@ -208,8 +208,7 @@ class PartitionLog:
 
         Raises CorruptRecordError, OffsetsNotMonotonic, StorageError; the log is then as before.
         """
-        if now_ms > self.latest_ms:
-            self.latest_ms = now_ms
+        self.latest_ms = max(now_ms, self.latest_ms)
         buffers: Sequence[Buffer] = [records] if isinstance(records, (bytes, bytearray, memoryview)) else records
         end = self.log_end_offset
         headers, size = check_copies(buffers, end, end == self.log_start_offset)
@@ -220,7 +219,8 @@ class PartitionLog:
                 self.leader_epochs.assign(header.leader_epoch, header.base_offset)
             elif header.magic < 2:
                 forget_epochs(self)
-        return self.append_stamped(headers, buffers, size, self.latest_ms, NO_TIMESTAMP)
+        info = self.append_stamped(headers, buffers, size, self.latest_ms, NO_TIMESTAMP)
+        return info if headers[0].magic >= 2 else copied(info, headers[0], end)
 
     def append_stamped(
         self, headers: Sequence[BatchHeader], buffers: Sequence[Buffer], size: int, now_ms: int, append_time: int

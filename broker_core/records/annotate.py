@@ -10,7 +10,7 @@
 | 66 | 67 | record 0 key | k |
 
 This is what an annotated hex view shows. The records of a compressed batch are one span, for their bytes
-mean nothing one by one; so are old messages' bodies.
+mean nothing one by one; so are the messages that an old wrapper holds.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _NAMES = (
 )  # fmt: skip
 _SIZES = (8, 4, 4, 1, 4, 2, 4, 8, 8, 8, 2, 4, 4)
 _OLD = (("offset", 8), ("size", 4), ("crc", 4), ("magic", 1), ("attributes", 1), ("timestamp", 8))
+_SIGNED = ("offset", "size", "timestamp")
 
 
 class Field(NamedTuple):
@@ -60,13 +61,28 @@ def annotate(batch: Buffer) -> list[Field]:
 
 
 def _old_fields(data: bytes, header: BatchHeader) -> list[Field]:
+    """A message or a wrapper; a length that lies ends with the message."""
     fields: list[Field] = []
     position = 0
     for name, size in _OLD if header.magic else _OLD[:-1]:
-        fields.append(Field(position, position + size, name, int.from_bytes(data[position : position + size], "big")))
+        value = int.from_bytes(data[position : position + size], "big", signed=name in _SIGNED)
+        fields.append(Field(position, position + size, name, value))
         position += size
-    fields.append(Field(position, len(data), "key and value", NAMES[header.compression & 3]))
+    for name in ("key", "value"):
+        start = min(position + 4, len(data))
+        size = int.from_bytes(data[position:start], "big", signed=True)
+        fields.append(Field(position, start, f"{name}Length", size))
+        position = len(data) if name == "value" else min(start + max(size, 0), len(data))
+        if position > start:
+            fields.append(_old_content(name, data[start:position], start, header.compression))
     return fields
+
+
+def _old_content(name: str, content: bytes, start: int, compression: int) -> Field:
+    """A key or a value; the value of a wrapper is its messages."""
+    if name == "value" and compression:
+        return Field(start, start + len(content), "messages", NAMES[compression & 3])
+    return Field(start, start + len(content), name, content.decode("utf-8", "replace"))
 
 
 def _record_fields(fields: list[Field], data: bytes, position: int, prefix: str) -> int:

@@ -131,6 +131,18 @@ def decode_records(batch: Batch | Buffer, bound: int = DEFAULT_BOUND) -> list[Re
     )
 
 
+def offsets_of(batch: Batch, bound: int = DEFAULT_BOUND) -> tuple[int, int]:
+    """(offset of the first record, how many records there are): a wrapper has to be unpacked to tell.
+
+    Raises what `decode_records` raises.
+    """
+    header = batch.header
+    if header.magic >= 2 or not header.compression:
+        return header.base_offset, header.record_count
+    packed = decode_records(batch, bound)
+    return packed[0].offset, len(packed)
+
+
 def records_bytes(batch: Batch, bound: int = DEFAULT_BOUND) -> bytes:
     """The uncompressed records' part of a v2 batch."""
     return decompress(batch.header.attributes & h.COMPRESSION_MASK, memoryview(batch.data)[HEADER_SIZE:], bound)

@@ -55,7 +55,7 @@ BATCHES = Table("batches", "one batch (or message of old) on one broker's disk",
     size  bigint  bytes of the whole batch
     base_offset  bigint  first offset, null in a row that reports damage
     last_offset  bigint  last offset
-    record_count  int  records that the header tells
+    record_count  int  records that the header tells; of a wrapper of old those that it holds
     leader_epoch  int  partition leader epoch, -1 in old formats
     producer_id  bigint  -1: not idempotent
     producer_epoch  int  -1: not idempotent

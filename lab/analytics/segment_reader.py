@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from broker_core.kernel.problems import Problem, problem
 from broker_core.records import Batch, RecordsError, decode_records
+from broker_core.records.batch import offsets_of
 from broker_core.records.compression import NAMES, decompress
 from broker_core.records.header import ensure_valid
 from lab.analytics import decode
@@ -82,14 +83,14 @@ class SegmentReader:
         }  # fmt: skip
         newest: list[int] = []
         for piece in self._sound():
-            first, last = (batch.header for batch in piece.only(np.array([0, -1])).batches())
-            new = piece.only(~piece.old()).headers()
-            newest += [batch.header.max_timestamp for batch in piece.only(piece.old()).batches()]
+            first, last = piece.only(np.array([0, -1])).batches()
+            new, old = piece.only(~piece.old()).headers(), piece.only(piece.old())
+            newest += [batch.header.max_timestamp for batch in old.batches()]
             newest = [max([*newest, *([int(new["max_timestamp"].max())] if len(new) else [])])]
-            row.setdefault("first_offset", first.base_offset)
-            row["last_offset"] = last.last_offset
+            row.setdefault("first_offset", _extent(first)[0])
+            row["last_offset"] = last.header.last_offset
             row["batches"] += len(piece.positions)
-            row["records"] += int(new["record_count"].sum()) + len(piece.positions) - len(new)
+            row["records"] += int(new["record_count"].sum()) + sum(_extent(batch)[1] for batch in old.batches())
         error = kept(self._first()) if self.damage else None
         row["max_timestamp"] = instant(newest[0]) if newest and newest[0] >= 0 else None
         yield plain_rows(self.place, [{**row, "damages": len(self.damage), "error": error}], self.schema)
@@ -247,11 +248,20 @@ def _joined(parts: list[bytes]) -> Array:
     return np.frombuffer(b"".join(parts) or b"\0", np.uint8)
 
 
+def _extent(batch: Batch) -> tuple[int, int]:
+    """First offset and number of records; of a wrapper that cannot be unpacked what its header says."""
+    try:
+        return offsets_of(batch)
+    except RecordsError:
+        return batch.header.base_offset, batch.header.record_count
+
+
 def _old_batch(batch: Batch) -> dict[str, Any]:
     header = batch.header
+    first, count = _extent(batch)
     return {
-        "position": batch.position, "size": len(batch.data), "base_offset": header.base_offset,
-        "last_offset": header.last_offset, "record_count": header.record_count, "leader_epoch": -1,
+        "position": batch.position, "size": len(batch.data), "base_offset": first,
+        "last_offset": header.last_offset, "record_count": count, "leader_epoch": -1,
         "producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "magic": header.magic, "crc": header.crc,
         "codec": NAMES[header.compression] if header.compression < len(NAMES) else "unknown",
         "base_timestamp": instant(header.base_timestamp), "max_timestamp": instant(header.max_timestamp),

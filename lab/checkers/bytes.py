@@ -21,7 +21,7 @@ from broker_core.log.partition_log import PartitionLog
 from broker_core.log.scan import headers_from
 from broker_core.log.segment import LogSegment
 from broker_core.records.annotate import annotate
-from broker_core.records.batch import decode_records
+from broker_core.records.batch import decode_records, offsets_of
 from broker_core.records.compression import NAMES
 from broker_core.records.errors import RecordsError
 from broker_core.records.header import Batch, BatchHeader, ensure_valid
@@ -160,21 +160,23 @@ def _segment(log: PartitionLog, segment: LogSegment, position: int) -> dict[str,
 
 
 def _batch(batch: Batch) -> dict[str, Any]:
-    header, data = batch.header, bytes(batch.data)
+    header, data, first = batch.header, bytes(batch.data), batch.header.base_offset
     try:
         ensure_valid(batch)
+        first, _ = offsets_of(batch)
         valid = True
     except RecordsError:
         valid = False
     codec = NAMES[header.compression] if header.compression < len(NAMES) else "unknown"
     return {
-        "position": batch.position, "size": len(data), "magic": header.magic, "base_offset": header.base_offset,
+        "position": batch.position, "size": len(data), "magic": header.magic, "base_offset": first,
         "last_offset": header.last_offset, "leader_epoch": header.leader_epoch, "compression": codec,
-        "crc_valid": valid, "hex": data[:SHOWN_BYTES].hex(), "cut": len(data) > SHOWN_BYTES, "fields": _fields(data),
+        "crc_valid": valid, "hex": data[:SHOWN_BYTES].hex(), "cut": len(data) > SHOWN_BYTES,
+        "fields": _fields(data, header.magic),
     }  # fmt: skip
 
 
-def _fields(data: bytes) -> list[dict[str, Any]]:
+def _fields(data: bytes, magic: int) -> list[dict[str, Any]]:
     """Each field: {"name", "offset" (in the batch), "size", "value", "en", "ko"}."""
     try:
         found = annotate(data)
@@ -182,7 +184,7 @@ def _fields(data: bytes) -> list[dict[str, Any]]:
         return []
     fields = []
     for one in found[:SHOWN_FIELDS]:
-        english, korean = meaning(one.name)
+        english, korean = meaning(one.name, magic)
         size = one.end - one.start
         fields.append(
             {"name": one.name, "offset": one.start, "size": size, "value": one.value, "en": english, "ko": korean}

@@ -50,13 +50,25 @@ MEANINGS: dict[str, tuple[str, str]] = {
                "메시지의 오프셋. 압축된 묶음이면 마지막 메시지의 오프셋."),
     "size": ("Bytes that follow.", "뒤따르는 바이트 수."),
     "timestamp": ("Milliseconds since 1970.", "1970년부터의 밀리초."),
-    "key and value": ("Length and bytes of the key, then of the value.",
-                      "키의 길이와 바이트, 이어서 값의 길이와 바이트."),
+    "messages": ("The messages of the wrapper, compressed as one block.",
+                 "래퍼에 담긴 메시지들. 하나의 블록으로 압축했습니다."),
 }  # fmt: skip
 
+OF_MESSAGES: dict[str, tuple[str, str]] = {
+    "magic": ("Format version: 0, or 1 (with a time) since Kafka 0.10.",
+              "형식 버전. 0, Kafka 0.10부터는 시각이 있는 1."),
+    "crc": ("CRC-32 of everything from magic on; the offset is not covered.",
+            "magic부터 끝까지의 CRC-32. 오프셋은 포함되지 않습니다."),
+    "attributes": ("Bits: 0-2 compression (then it is a wrapper), 3 timestamp type.",
+                   "비트: 0-2 압축(있으면 래퍼), 3 타임스탬프 종류."),
+}  # fmt: skip
+"""What is otherwise in messages of magic 0 and 1."""
 
-def meaning(name: str) -> tuple[str, str]:
-    """(English, Korean) of a field's name."""
+
+def meaning(name: str, magic: int = 2) -> tuple[str, str]:
+    """(English, Korean) of a field's name, in a batch or message of this magic."""
+    if magic < 2 and name in OF_MESSAGES:
+        return OF_MESSAGES[name]
     inner = _PREFIX.sub("", name)
     plain = _HEADER.sub("", inner)
     if inner != name and plain == "attributes":

@@ -37,6 +37,8 @@ IN_MS = {
 }  # fmt: skip
 Piece = tuple[int, int, str, Any, str]
 """First byte, byte behind the last, name, value, type."""
+OF_RECORDS = {"batch": 2, "message": 1}
+"""Types of pieces inside records, and the magic by which their names are explained."""
 
 
 class AnnotatingReader(PlainReader):
@@ -137,14 +139,15 @@ def _records(start: int, end: int, name: str, data: bytes) -> list[Piece]:
     while at < end:
         rest = data[len(data) - (end - at) :]
         try:
-            size = read_header(rest).size
+            header = read_header(rest)
+            size, what = header.size, "batch" if header.magic >= 2 else "message"
             fields = annotate(rest[:size]) if size <= len(rest) else []
         except (RecordsError, IndexError, ValueError):
-            size, fields = len(rest), []
+            size, what, fields = len(rest), "", []
         if not fields:
             found.append((at, end, name, f"{end - at} B", "records"))
             break
-        found += [(at + one.start, at + one.end, one.name, one.value, "batch") for one in fields]
+        found += [(at + one.start, at + one.end, one.name, one.value, what) for one in fields]
         at += size
     return found
 
@@ -160,9 +163,9 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _meaning(piece: Piece) -> tuple[str, str]:
-    if piece[4] != "batch":
+    if piece[4] not in OF_RECORDS:
         return meaning(piece[2], piece[4])
-    return bytes_meanings.meaning(piece[2])
+    return bytes_meanings.meaning(piece[2], OF_RECORDS[piece[4]])
 
 
 def describe(key: int, version: int, answer: bool, data: bytes) -> dict[str, Any]:
@@ -177,7 +180,7 @@ def describe(key: int, version: int, answer: bool, data: bytes) -> dict[str, Any
         english, korean = _meaning(piece)
         fields.append({
             "name": name, "offset": start, "size": end - start, "value": _shown(name, value),
-            "type": "" if what == "batch" else what, "en": english, "ko": korean,
+            "type": "" if what in OF_RECORDS else what, "en": english, "ko": korean,
         })  # fmt: skip
     return {"size": len(data), "hex": data[:SHOWN_BYTES].hex(), "cut": len(data) > SHOWN_BYTES, "fields": fields}
 

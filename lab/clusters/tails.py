@@ -8,13 +8,14 @@ changes nothing. Of many replicas the first `REPLICAS` have a tail, so that a sn
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from broker_core.log.offset_index import ENTRY, ENTRY_SIZE
 from broker_core.log.partition_log import PartitionLog
 from broker_core.log.segment import LogSegment
 from broker_core.records.errors import RecordsError
-from broker_core.records.header import HEADER_SIZE, iterate_batches, read_header
+from broker_core.records.header import HEADER_SIZE, BatchHeader, iterate_batches, read_header
 from lab.clusters.stopped import DiskLog
 
 BATCHES = 9
@@ -39,16 +40,17 @@ def add_tails(topics: dict[str, Any], logs: dict[tuple[str, int, str], Partition
 def tail_of(log: PartitionLog | DiskLog) -> list[Line]:
     """The last batches of the active segment, as far as their places are remembered."""
     if isinstance(log, DiskLog):
-        return [_line(header) for header in log.headers[-BATCHES:]]
+        return _lines(log.headers, log.start)
     segment = log.segments[-1]
     ends = segment.tail.ends
     try:
         if not ends:  # just loaded: nothing has been appended yet
             place = _near_end(segment)
             rest = segment.log.peek(place, segment.log.size - place)
-            return [_line(batch.header) for batch in iterate_batches(rest)][-BATCHES:]
-        places = [segment.tail.start, *ends[:-1]][-BATCHES:]
-        return [_line(read_header(segment.log.peek(place, HEADER_SIZE))) for place in places]
+            return _lines([batch.header for batch in iterate_batches(rest)], segment.base_offset)
+        places = [segment.tail.start, *ends[:-1]][-BATCHES - 1 :]
+        headers = [read_header(segment.log.peek(place, HEADER_SIZE)) for place in places]
+        return _lines(headers, segment.base_offset)
     except RecordsError:  # damaged: the page shows what it has seen itself
         return []
 
@@ -64,5 +66,12 @@ def _near_end(segment: LogSegment) -> int:
     return next((place for place in places if size - place <= SMALL_BYTES), places[-1])
 
 
-def _line(header: Any) -> Line:
-    return [header.base_offset, header.last_offset, header.crc, header.size]
+def _lines(headers: Sequence[BatchHeader], least: int) -> list[Line]:
+    """Of the last batches. A wrapper (magic 0 and 1) names its last message only: it begins behind the one before it,
+    at `least` when it is the first."""
+    found: list[Line] = []
+    for header in headers:
+        is_wrapper = header.magic < 2 and header.compression
+        found.append([least if is_wrapper else header.base_offset, header.last_offset, header.crc, header.size])
+        least = header.next_offset
+    return found[-BATCHES:]

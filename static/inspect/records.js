@@ -20,7 +20,7 @@ export function plain(value) {
 export class Records {
   constructor(app, ask = api, now = () => performance.now()) {
     Object.assign(this, { app, ask, now });
-    this.known = new Map(); // "run orders-0 3" -> {key, value, headers, timestamp, crc, batch} or {error}
+    this.known = new Map(); // "run orders-0 3" -> {key, value, headers, timestamp, crc, batch, magic, compression} or {error}
     this.wanted = new Map(); // "orders-0" -> [least, most]
     this.asked = -Infinity;
     this.waiting = false;
@@ -74,8 +74,9 @@ export class Records {
   #keep(name, broker, { batches, records }) {
     const crcs = new Map(batches.map((batch) => [batch.base_offset, batch]));
     for (const { offset, key, value, headers, timestamp, batch } of records) {
-      const { crc, producer_id: producer, base_sequence: sequence, count } = crcs.get(batch) ?? {};
-      this.known.set(this.#key(name, offset, broker), { key: plain(key), value: plain(value), headers, timestamp, crc, producer, sequence, count, batch });
+      const { crc, producer_id: producer, base_sequence: sequence, count, magic, compression } = crcs.get(batch) ?? {};
+      const written = { crc, producer, sequence, count, batch, magic, compression };
+      this.known.set(this.#key(name, offset, broker), { key: plain(key), value: plain(value), headers, timestamp, ...written });
     }
   }
 }

@@ -51,6 +51,8 @@ function content(view, found) {
   const shown = (text) => (text === null ? h("i", { class: "hint" }, "null") : h("code", {}, text.length > LONG ? `${text.slice(0, LONG)}…` : text));
   return [row("key", shown(one.key)), row("value", shown(one.value)),
     one.headers?.length > 0 && row("headers", one.headers.map(({ name }) => name).join(", ")),
+    one.magic !== undefined && row("format", words.t("record.format_of", { magic: one.magic, codec: one.compression })),
+    one.magic === 0 ? row("time", words.t("record.time_none")) : one.timestamp >= 0 && row("time", new Date(one.timestamp).toISOString()),
     one.producer >= 0 && row("producer", words.t("record.producer_of", { id: one.producer, sequence: one.sequence + record.offset - one.batch }))];
 }
 

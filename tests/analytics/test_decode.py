@@ -88,6 +88,11 @@ def test_old_formats_are_read_the_slow_way(tmp_path, magic, codec):
     assert {row["magic"] for row in rows} == {magic, 2}
     assert [row["value"] for row in rows if row["offset"] == 12] == [b"value 2"]
     assert [row["timestampType"] for row in rows if row["offset"] == 12] == [0 if magic else -1]
+    reader = SegmentReader(place_of(tmp_path / "again", bytes(old) + bytes(encode_batch(records, 15))), schema_of(schemas.BATCHES))
+    spans = [(row["base_offset"], row["last_offset"], row["record_count"]) for row in pa.Table.from_batches(list(reader.batches())).to_pylist()]
+    assert sorted(spans) == ([(10, 14, 5)] if codec else [(offset, offset, 1) for offset in range(10, 15)]) + [(15, 19, 5)]
+    (segment,) = pa.Table.from_batches(list(SegmentReader(reader.place, schema_of(schemas.SEGMENTS)).segment())).to_pylist()
+    assert (segment["first_offset"], segment["last_offset"], segment["records"]) == (10, 19, 10)
 
 
 def three_batches():

@@ -30,6 +30,7 @@ def test_a_cell_opens_its_record_and_shows_its_value(visit: Open, language: str,
     seen.wait("document.querySelector('[data-record-part=value]')?.innerText === 'blue'")
     assert seen.page.inner_text("[data-record-part=key]") == "paint"
     assert seen.page.inner_text("[data-record-part=copies]").count(committed) == 3
+    assert "2" in seen.page.inner_text("[data-record-part=format]") and seen.page.inner_text("[data-record-part=time]").startswith("20")
     seen.page.click("[data-record-step='-1']")
     seen.wait("document.querySelector('[data-record-part=value]')?.innerText === 'red'")
     seen.page.select_option("#cell-text", "value")

@@ -23,7 +23,7 @@ from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.scan import find_batch
 from broker_core.metadata.configs import BrokerConfig
 from broker_core.records.annotate import annotate
-from broker_core.records.batch import decode_records
+from broker_core.records.batch import decode_records, offsets_of
 from broker_core.records.compression import NAMES
 from broker_core.records.errors import RecordsError
 from broker_core.records.header import Batch, is_valid, iterate_batches
@@ -152,9 +152,10 @@ def _whole_batches(data: bytes) -> Iterator[Batch]:
 def _facts(batch: Batch, fields: bool) -> dict[str, Any]:
     """The header, named as DumpLogSegments names it, and the bytes in hex (the first `HEX_BYTES`)."""
     header, data = batch.header, bytes(batch.data)
+    first, count = _extent(batch)
     codec = NAMES[header.compression] if header.compression < len(NAMES) else f"unknown({header.compression})"
     found = {
-        "base_offset": header.base_offset, "last_offset": header.last_offset, "count": header.record_count,
+        "base_offset": first, "last_offset": header.last_offset, "count": count,
         "size": header.size, "magic": header.magic, "crc": header.crc, "valid": is_valid(batch),
         "compression": codec, "timestamp_type": "LogAppendTime" if header.is_log_append_time else "CreateTime",
         "base_timestamp": header.base_timestamp, "max_timestamp": header.max_timestamp,
@@ -166,6 +167,14 @@ def _facts(batch: Batch, fields: bool) -> dict[str, Any]:
     if fields:
         found["fields"] = _fields(data)
     return found
+
+
+def _extent(batch: Batch) -> tuple[int, int]:
+    """First offset and number of records; of a wrapper that cannot be unpacked what its header says."""
+    try:
+        return offsets_of(batch, DECOMPRESSED)
+    except RecordsError:
+        return batch.header.base_offset, batch.header.record_count
 
 
 def _fields(data: bytes) -> list[dict[str, Any]]:
@@ -190,7 +199,7 @@ def _shown(
     except RecordsError as error:
         facts["error"] = {**error.problem, "text": told(error.problem, language)}
         return []
-    return [_record(one, batch.header.base_offset, high_watermark) for one in records if one.offset >= wanted]
+    return [_record(one, facts["base_offset"], high_watermark) for one in records if one.offset >= wanted]
 
 
 def _record(record: Record, base_offset: int, high_watermark: int | None) -> dict[str, Any]:
