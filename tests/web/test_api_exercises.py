@@ -46,6 +46,8 @@ def test_an_attempt_is_a_job_that_leaves_a_run_and_says_what_was_not_reached(res
 @pytest.mark.parametrize(("attempt", "place"), [
     ({"set": {"acks": "7"}}, "set.acks"), ({"set": {"size": 1}}, "set.size"), ({"hints": -1}, "hints"),
     ({"steps": [{"at": "1s", "do": "wipe", "broker": 1}]}, "steps[0].do"),
+    ({"steps": "at: 1s, do: kill, broker: 1\nat: 1s, do: wipe, broker: 1"}, "steps[1].do"),
+    ({"steps": "- {at: 1s, do: kill, broker: 1}\n- at: 1s\n  do: wipe\n  broker: 1"}, "steps[1].do"),
 ])  # fmt: skip
 def test_an_attempt_that_does_what_it_may_not_names_the_place(rest: Rest, attempt: dict[str, Any], place: str) -> None:
     refused(rest.post("exercises/lose-what-was-promised/attempts", attempt), 422, place)

@@ -131,8 +131,13 @@ class Attempt(BaseModel):
 
     def plain(self) -> dict[str, Any]:
         """As `lab.exercises.levers` takes it. Raises ScenarioError where steps in YAML are none."""
-        steps = read(self.steps, "steps")[1] if isinstance(self.steps, str) else list(self.steps)
+        steps = read(as_items(self.steps), "steps")[1] if isinstance(self.steps, str) else list(self.steps)
         return {"set": dict(self.set), "steps": steps}
+
+
+def as_items(text: str) -> str:
+    """Steps as they are typed, one a line: `at: 6s, do: kill, broker: 1` stands for the item `- {at: 6s, ...}`."""
+    return "\n".join(f"- {{{line}}}" if line[:1].isalpha() else line for line in text.splitlines())
 
 
 class OwnAttempt(Document):
