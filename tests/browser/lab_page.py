@@ -140,9 +140,14 @@ class LabPage:
 
     def says(self) -> str:
         """What it shows and waits for, for the report of a failed test."""
+        from playwright.sync_api import Error
+
         if self.left or self.page.is_closed():
             return "closed"
-        lines = [f"{key}: {value}" for key, value in self.page.evaluate(SAYS).items()]
+        try:
+            lines = [f"{key}: {value}" for key, value in self.page.evaluate(SAYS).items()]
+        except Error as error:  # it is on its way to another page; a report that fails would end all of pytest
+            lines = [str(error)]
         return "\n".join([*lines, f"complaints: {self.complaints}"])
 
     def command(self, **command: Any) -> dict[str, Any]:
