@@ -83,7 +83,7 @@ class Jobs:
         self._changed: dict[str, asyncio.Event] = {}
         self._places: asyncio.Semaphore | None = None
         self._desk: asyncio.Semaphore | None = None  # for answers that somebody waits for
-        self._door: asyncio.Lock | None = None  # jobs come in one after another, so they are listed as they are worked on
+        self._door: asyncio.Lock | None = None  # one job after another: listed as they are worked on
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stored: dict[str, float] = {}
         self._asking = 0
