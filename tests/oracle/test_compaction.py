@@ -25,7 +25,12 @@ from broker_core.records.filtering import delete_horizon
 
 SETTINGS = {"cleanup.policy": "compact", "segment.bytes": "16384", "min.cleanable.dirty.ratio": "0.1"}
 DEDUPE_BYTES = 4 << 20  # Kafka makes the buffer anew at each change of the cleaner's settings: 128 MiB may not fit a small heap twice
-TOPICS = {"plain": {}, "gzip": {"compression.type": "gzip"}, "stamped": {"message.timestamp.type": "LogAppendTime"}}
+TOPICS = {"plain": {}, "gzip": {"compression.type": "gzip"}, "stamped": {"message.timestamp.type": "LogAppendTime"},
+          "formats": {}, "formats-gzip": {"compression.type": "gzip"}}
+FORMATS = {"0.9.0": 0, "0.10.2": 1, "2.8": 2}
+"""The record formats of `formats`, one after the other in the same files; the others are of today."""
+OLD = {"inter.broker.protocol.version": "2.8", "log.message.format.version": "2.8"}
+"""Without which Kafka writes no format but its own (KIP-724)."""
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +41,13 @@ def directories(require_oracle: Path, tmp_path_factory: pytest.TempPathFactory) 
     oracle = [sys.executable, str(require_oracle)]
     subprocess.run(
         [*oracle, "up", "zookeeper", "--brokers", "1", "--dir", str(home / "k"), "--port", str(port), "--heap", "256M",
-         "--set", "log.cleaner.backoff.ms=600000", "--set", f"log.cleaner.dedupe.buffer.size={DEDUPE_BYTES}"],
+         "--set", "log.cleaner.backoff.ms=600000", "--set", f"log.cleaner.dedupe.buffer.size={DEDUPE_BYTES}",
+         *(part for name, value in OLD.items() for part in ("--set", f"{name}={value}"))],
         check=True, capture_output=True, timeout=180,
     )  # fmt: skip
     try:
-        _produce(f"127.0.0.1:{port + 1}")
         data = home / "k" / "broker-1" / "data"
+        _produce(f"127.0.0.1:{port + 1}", data)
         for topic in TOPICS:
             shutil.copytree(data / f"{topic}-0", home / "before" / "data" / f"{topic}-0")
         subprocess.run(
@@ -67,8 +73,8 @@ def cleaned(data: Path) -> dict[tuple[str, int], int]:
     return found
 
 
-def _produce(bootstrap: str) -> None:
-    """Batches of seven records: 40 keys, one of seven values a tombstone."""
+def _produce(bootstrap: str, data: Path) -> None:
+    """Batches of seven records: 40 keys (of a format), one of seven values a tombstone."""
     client = pytest.importorskip("confluent_kafka")
     from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -79,13 +85,34 @@ def _produce(bootstrap: str) -> None:
     for future in admin.create_topics(new).values():
         future.result(PATIENCE_S)
     choose = random.Random(5)
-    producer = client.Producer({"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True})
     for topic in TOPICS:
-        for number in range(1400):
-            value = None if choose.random() < 1 / 7 else b"%d-" % number + b"x" * choose.randrange(60)
-            producer.produce(topic, value, b"k%d" % choose.randrange(40), 0, headers=[("h", str(number))])
-            if number % 7 == 6:
+        is_old = topic.startswith("formats")
+        producer = client.Producer({"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": not is_old})
+        for release in FORMATS if is_old else ("2.8",):
+            _set_format(admin, topic, release)
+            least = 20 * FORMATS[release]  # half of a format's keys come again in the next one
+            written = 0
+            while written < (1400 // 3 if is_old else 1400) or _newest_magic(data / f"{topic}-0") != FORMATS[release]:
+                for number in range(written, written + 7):
+                    value = None if choose.random() < 1 / 7 else b"%d-" % number + b"x" * choose.randrange(60)
+                    producer.produce(topic, value, b"k%d" % choose.randrange(least, least + 40), 0, headers=None if is_old else [("h", str(number))])
                 producer.flush()
+                written += 7
+
+
+def _set_format(admin: Any, topic: str, release: str) -> None:
+    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+    entry = ConfigEntry("message.format.version", release, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+    for future in admin.incremental_alter_configs([resource]).values():
+        future.result(PATIENCE_S)
+
+
+def _newest_magic(directory: Path) -> int:
+    """Of the batch that was written last; a broker hears of a format a moment later."""
+    found = [batch.header.magic for path in sorted(directory.glob("*.log")) for batch in iterate_batches(path.read_bytes())]
+    return found[-1]
 
 
 def batches_of(directory: Path) -> list[tuple[str, list[Any]]]:
@@ -112,9 +139,11 @@ def test_the_cleaned_log_is_the_same_batch_by_batch(topic: str, directories: tup
     parts = parts_of(log, now_ms)
     stats = clean(log, OffsetMap(DEDUPE_BYTES, 0.9), parts.first_dirty, parts.first_uncleanable, now_ms)
     log.close()
-    assert stats.records_after < 60 < 1000 < stats.records_before
+    assert stats.records_after < 100 < 1000 < stats.records_before
     assert log.cleaned_to == cleaned(after)[topic, 0]
     ours, theirs = batches_of(before / "data" / f"{topic}-0"), batches_of(after / f"{topic}-0")
     assert [name for name, _ in ours] == [name for name, _ in theirs]
     assert ours == theirs
     assert any(header.attributes & 0x40 for _, rows in ours for header, _ in rows)
+    if topic.startswith("formats"):
+        assert {header.magic for _, rows in ours for header, _ in rows} == {0, 1, 2}
