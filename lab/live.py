@@ -226,6 +226,7 @@ class LiveLab(Sleeping, LiveFront):
         self.main.pump.admit = self._admit
         self.branches[self.main.run_id] = self.main
         self.server.attach(self.main.pump, self._loop)
+        self.server.keep_shut()
 
     def _admit(self, command: dict[str, Any]) -> dict[str, Any] | None:
         """Before a command of the live branch becomes part of the run: what is not to be had here, or not so much."""
@@ -245,10 +246,11 @@ class LiveLab(Sleeping, LiveFront):
         missing, ended = list(self.spec.ports()), None
         while missing and not ended and time.monotonic() < deadline and not self._unwanted:
             await asyncio.sleep(0.005)
-            missing = not_serving(self.main.world, self.server.listening)
+            missing = not_serving(self.main.world, self.server.willing)
             ended = why_it_ends(self.main.world)
         if self._unwanted:
             return
+        await self.server.open()
         if missing or ended:
             self._ready.set_exception(LabError(ended or problem("not_listening", nodes=missing)))
             return

@@ -65,11 +65,12 @@ def still_to_come(world: World) -> list[str]:
 
 
 def not_serving(world: World, listening: Container[str]) -> list[str]:
-    """Brokers that will come, and do not listen yet or have not heard of a controller: a client that asks for it and
-    is told of none may wait long before it asks again (librdkafka)."""
+    """Brokers that will come, and do not listen yet, or have not heard of a controller or of each other: a client that
+    is told of no controller may wait long before it asks again (librdkafka), and a topic needs its replicas."""
     machines: dict[str, Any] = {name: world.nodes[name].machine for name in still_to_come(world)}
     return [name for name, machine in machines.items()
-            if name not in listening or machine is None or machine.cache.controller_id is None]
+            if name not in listening or machine is None or machine.cache.controller_id is None
+            or len(machine.cache.brokers) < len(machines)]
 
 
 def why_it_ends(world: World) -> Problem | None:

@@ -169,6 +169,7 @@ class TcpServer:
         self._sockets: dict[str, socket.socket] = {}
         self._servers: dict[str, tuple[socket.socket, asyncio.Task[asyncio.Server]]] = {}
         self._doors: dict[str, socket.socket] = {}
+        self._early: dict[str, int] | None = None
         self._dirty: dict[int, ClientConnection] = {}
         self._last_number = 0
 
@@ -211,6 +212,23 @@ class TcpServer:
     def listening(self) -> list[str]:
         """Nodes that accept connections."""
         return [node for node, (_, starting) in self._servers.items() if starting.done()]
+
+    @property
+    def willing(self) -> list[str]:
+        """Those, and nodes that will once the server opens."""
+        return [*self.listening, *(self._early or {})]
+
+    def keep_shut(self) -> None:
+        """Until `open` nobody can connect: who finds a port open takes the whole cluster to be there, and a librdkafka
+        that is told of no broker may not ask again for minutes."""
+        self._early = {}
+
+    async def open(self) -> None:
+        """Listen for all nodes that want it, and from now on at once."""
+        early, self._early = self._early or {}, None
+        for node, port in early.items():
+            self.listen(node, port)
+        await asyncio.gather(*(starting for _, starting in self._servers.values()))
 
     def next_number(self) -> int:
         self._last_number += 1
@@ -266,6 +284,9 @@ class TcpServer:
     def listen(self, node: str, port: int) -> None:
         if self.loop is None or node in self._servers or node not in self.ports:
             return
+        if self._early is not None:
+            self._early[node] = port
+            return
         listener = self._sockets.pop(node, None) or self._bound(node, self.ports[node])
         listener.listen(512)
         starting = self.loop.create_server(lambda: ClientConnection(self, node), sock=listener, backlog=512)
@@ -292,10 +313,12 @@ class TcpServer:
 
     def stop_listening(self, node: str) -> None:
         """No listener of the node any more."""
-        for place in [one for one in self._servers if one.partition(":")[0] == node]:
+        for place in [one for one in (*self._servers, *(self._early or {})) if one.partition(":")[0] == node]:
             self._close(place)
 
     def _close(self, place: str) -> None:
+        if self._early is not None:
+            self._early.pop(place, None)
         listener, starting = self._servers.pop(place, (None, None))
         if starting is None or listener is None:
             return

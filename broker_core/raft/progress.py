@@ -113,7 +113,7 @@ class Progress:
     def heard_of_leader(self, follower: Follower) -> None:
         """The leader has answered: no election for another fetch timeout."""
         follower.fetched = True
-        follower.deadline_us = self.client.node.now_us() + self.client.settings.fetch_timeout_ms * 1000
+        follower.wait_for(self.client.node.now_us(), self.client.settings.fetch_timeout_ms)
 
 
 def _holds_control(parts: Sequence[Any]) -> bool:

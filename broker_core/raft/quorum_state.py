@@ -17,7 +17,7 @@ from broker_core.kernel.node import Node
 from broker_core.raft.leader import Leader
 from broker_core.raft.metadata_log import MetadataLog
 from broker_core.raft.quorum_file import ElectionState, QuorumStateFile
-from broker_core.raft.settings import QuorumSettings
+from broker_core.raft.settings import LATEST_US, QuorumSettings
 from broker_core.raft.states import (
     LEGAL,
     NEVER_US,
@@ -101,8 +101,8 @@ class QuorumState:
         timeout_us = self.settings.election_timeout_ms * 1000
         return self.node.now_us() + timeout_us + int(self.node.random("elections").random() * timeout_us)
 
-    def _fetch_deadline_us(self) -> int:
-        return self.node.now_us() + self.settings.fetch_timeout_ms * 1000
+    def _lateness_us(self) -> int:
+        return int(self.node.random("lateness").random() * LATEST_US) if self.is_voter else 0
 
     # -- transitions ------------------------------------------------------------------------------
     def to_unattached(self, epoch: int, leader_id: int | None = None, voted: ReplicaKey | None = None) -> None:
@@ -150,9 +150,11 @@ class QuorumState:
     def _follower(self, epoch: int, leader_id: int, voted: ReplicaKey | None, high_watermark: int | None) -> Follower:
         now_us = self.node.now_us()
         period_us = self.settings.fetch_timeout_ms * 1000
-        return Follower(
-            epoch, leader_id, voted, high_watermark, self._fetch_deadline_us(), now_us + period_us, now_us + period_us,
+        follower = Follower(
+            epoch, leader_id, voted, high_watermark, self._lateness_us(), now_us + period_us, now_us + period_us,
         )  # fmt: skip
+        follower.wait_for(now_us, self.settings.fetch_timeout_ms)
+        return follower
 
     def to_prospective(self, reason: str) -> None:
         """Ask whether a majority would vote, in the present epoch."""

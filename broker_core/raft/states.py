@@ -151,22 +151,28 @@ class Candidate(EpochState):
 
 class Follower(EpochState):
     """`fetched`: the leader has answered a Fetch. `fetching`: the snapshot that is being copied.
+    `lateness_us`: how much after its fetch timeout this replica notices (see `settings`).
     `update_voter_us`: when it next looks whether the voters' record describes it rightly; `described`: the leader has
     been told who it is, where no record says so. `join_us`: when an observer next asks to become a voter."""
 
     name = FOLLOWER
-    __slots__ = ("described", "fetched", "fetching", "join_us", "update_voter_us")
+    __slots__ = ("described", "fetched", "fetching", "join_us", "lateness_us", "update_voter_us")
 
     def __init__(
-        self, epoch: int, leader_id: int, voted: ReplicaKey | None, high_watermark: int | None, deadline_us: int,
+        self, epoch: int, leader_id: int, voted: ReplicaKey | None, high_watermark: int | None, lateness_us: int,
         update_voter_us: int, join_us: int,
     ) -> None:  # fmt: skip
-        super().__init__(epoch, leader_id, voted, high_watermark, deadline_us)
+        super().__init__(epoch, leader_id, voted, high_watermark, NEVER_US)
+        self.lateness_us = lateness_us
         self.described = False
         self.fetched = False
         self.fetching: RawSnapshot | None = None
         self.update_voter_us = update_voter_us
         self.join_us = join_us
+
+    def wait_for(self, now_us: int, fetch_timeout_ms: int) -> None:
+        """The leader has another fetch timeout."""
+        self.deadline_us = now_us + fetch_timeout_ms * 1000 + self.lateness_us
 
     def can_grant(self, candidate: ReplicaKey, new_enough: bool, pre_vote: bool) -> bool:
         return pre_vote and new_enough and not self.fetched

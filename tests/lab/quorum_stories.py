@@ -101,7 +101,9 @@ def a_vote_is_not_written(lab: KRaftLab, patch: Any) -> None:
 
 
 def a_tail_is_kept(lab: KRaftLab, patch: Any) -> None:
-    """A leader that was cut off has written what nobody else has; it is not told to cut it when it comes back."""
+    """A leader that was cut off has written what nobody else has; it is not told to cut it when it comes back.
+
+    Meanwhile six settings are written, so that a batch of the next leader begins where that tail ends."""
     place_of = MetadataLog.place_of
 
     def lenient(log: MetadataLog, offset: int, epoch: int) -> Place:
@@ -109,7 +111,10 @@ def a_tail_is_kept(lab: KRaftLab, patch: Any) -> None:
 
     patch.setattr(MetadataLog, "place_of", lenient)
     lab.do(do="isolate", node=lab.active)
-    lab.run(10)
+    lab.run(4)
+    six = ("retention.ms", "retention.bytes", "segment.ms", "segment.bytes", "flush.ms", "flush.messages")
+    lab.do(do="alter_config", topic="orders", set=dict.fromkeys(six, 2_000_000))
+    lab.run(6)
     lab.do(do="stop_all_faults")
     lab.run(4)
 

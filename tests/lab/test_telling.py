@@ -69,7 +69,7 @@ def test_what_a_follower_had_that_was_never_committed_is_no_line(caplog: pytest.
 
 
 @pytest.mark.parametrize("controller", ["zookeeper", "kraft"])
-def test_a_lab_is_there_once_every_broker_listens_and_knows_the_controller(controller: str) -> None:
+def test_a_lab_is_there_once_every_broker_listens_and_knows_the_controller_and_all_others(controller: str) -> None:
     world = build_world(run_from_dict({"cluster": {"brokers": 3, "preset": "teaching", "controller": controller}}))
     names = [node.name for _, node in observe.brokers(world)]
     counts = []
@@ -78,5 +78,6 @@ def test_a_lab_is_there_once_every_broker_listens_and_knows_the_controller(contr
         run(world, 0.02)
         assert len(counts) < 500
     assert counts[0] == 3 and sorted(counts, reverse=True) == counts
-    assert all(world.nodes[name].machine.cache.controller_id in (1, 2, 3) for name in names)
+    caches = [world.nodes[name].machine.cache for name in names]
+    assert all(cache.controller_id in (1, 2, 3) and sorted(cache.brokers) == [1, 2, 3] for cache in caches)
     assert not_serving(world, names[:1]) == names[1:]
