@@ -7,8 +7,8 @@
 | `min.insync.replicas`, ... | settings of the cluster's brokers |
 | `retention.ms`, ... (only topics have it) | configs of every topic |
 | `rate`, `size`, `keys` | every producer |
-| `cluster.controller` | the scenario as it is in that generation of Kafka |
-| `cluster.era` | the scenario with the defaults of that time (2.x, 3.9, 4.3), in its generation: `lab.clusters.eras` |
+| `controller` (or `cluster.controller`) | the scenario as it is in that generation of Kafka |
+| `era` (or `cluster.era`) | the scenario with the defaults of that time (2.x, 3.9, 4.3): `lab.clusters.eras` |
 | `cluster.link_delay_ms`, `duration`, `topics.0.partitions` | that place of the file |
 
 Underscores stand for dots in the names of settings: `min_insync_replicas`.
@@ -35,6 +35,8 @@ from lab.scenarios.grammar import ScenarioError
 MOST_CELLS = 100
 GENERATION = "cluster.controller"
 ERA = "cluster.era"
+SHORT = {"controller": GENERATION, "era": ERA}
+"""What `run` calls them."""
 GRID, SEEDS = "--grid", "--seeds"  # options of the shell, where others have keys of a body
 _CLIENT_FIELDS = ("rate", "size", "keys")
 MOST_SEEDS = 100_000
@@ -60,7 +62,7 @@ def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
     for text in given:
         key, equals, values = text.partition("=")
         chosen = list(dict.fromkeys(value.strip() for value in values.split(",") if value.strip()))
-        key = key.strip()
+        key = SHORT.get(key.strip(), key.strip())
         if not equals or not key or not chosen:
             raise AnalyticsError(problem("expected_grid", given=text), GRID)
         if key in grid:
@@ -105,6 +107,7 @@ def _count(grid: dict[str, list[str]]) -> None:
 def cells_of(document: dict[str, Any], grid: dict[str, list[str]]) -> list[Cell]:
     """The same of a scenario's document that was checked already."""
     _count(grid)
+    grid = {SHORT.get(key, key): values for key, values in grid.items()}
     found = []
     for combination in itertools.product(*grid.values()):
         values = dict(zip(grid, combination))

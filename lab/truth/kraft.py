@@ -32,6 +32,8 @@ from lab.truth.port import EXISTS, ControllerFigures, State
 QuorumReplica = MetadataProcess
 """What has a copy of the metadata log, for those who look at it from outside."""
 _NOBODY = MetadataLoader()
+GONE = "gone"
+"""The state of a voter without a process."""
 
 
 class KRaftTruth:
@@ -229,19 +231,28 @@ class KRaftTruth:
         return {"znodes": {}, "quorum": quorum, "servers": servers}
 
     def progress(self) -> list[dict[str, Any]]:
-        """Each process with a copy of the log, running or paused, by its id: `lag` in records behind what is committed,
-        `caught_up_ms` as the leader knows it, whether it is a voter; of a broker whether it is fenced, or on its way
-        out."""
-        found, leading = [], self._leading()
+        """Each process with a copy of the log, running or paused, and each voter without one, by id: `lag` in records
+        behind what is committed, `caught_up_ms` as the leader knows it, whether it is a voter; of a broker whether it
+        is fenced, or on its way out. A voter that is gone is where the leader has seen it last."""
+        leading, processes = self._leading(), {one.id: one for one in self._processes()}
         mark = None if leading is None else leading.raft.high_watermark
-        for one in sorted(self._processes(), key=lambda process: process.id):
-            history = (leading or one).raft.history
-            leo, broker = one.raft.log.end_offset, self.image.brokers.get(one.id)
-            found.append({
-                "id": one.id, "node": one.node.name, "state": one.raft.quorum.state.name,
-                "epoch": one.raft.quorum.epoch, "voter": one.id in history.last_voters.ids, "leo": leo,
-                "applied": one.loader.offset, "lag": None if mark is None else max(0, mark - leo),
-                "caught_up_ms": _caught_up_ms(leading, one.id),
+        known = leading or next(iter(processes.values()), None)
+        voters = [] if known is None else known.raft.history.last_voters.ids
+        found = []
+        for number in sorted({*processes, *voters}):
+            one, broker = processes.get(number), self.image.brokers.get(number)
+            if one is not None:
+                quorum = one.raft.quorum
+                row: dict[str, Any] = {"node": one.node.name, "state": quorum.state.name, "epoch": quorum.epoch,
+                                       "leo": one.raft.log.end_offset, "applied": one.loader.offset}  # fmt: skip
+            else:
+                assert known is not None
+                row = {"node": known.raft.addresses.node_of(number), "state": GONE, "epoch": None,
+                       "leo": _known_end(leading, number), "applied": None}  # fmt: skip
+            found.append(row | {
+                "id": number, "voter": number in voters,
+                "lag": None if mark is None or row["leo"] is None else max(0, mark - row["leo"]),
+                "caught_up_ms": _caught_up_ms(leading, number),
                 "fenced": None if broker is None else broker.fenced,
                 "leaving": None if broker is None else broker.in_controlled_shutdown,
             })  # fmt: skip
@@ -261,6 +272,13 @@ def _caught_up_ms(leading: MetadataProcess | None, replica: int) -> int | None:
     every = [*state.voters.values(), *state.live_observers(now_ms)]
     known = next((one for one in every if one.key.id == replica and one.last_caught_up_ms > 0), None)
     return None if known is None else max(0, now_ms - known.last_caught_up_ms)
+
+
+def _known_end(leading: MetadataProcess | None, voter: int) -> int | None:
+    """Where the leader has last seen the end of a voter's log; None where it has not."""
+    state = None if leading is None else leading.raft.quorum.leader
+    progress = None if state is None else state.voters.get(voter)
+    return None if progress is None or progress.end_offset < 0 else progress.end_offset
 
 
 def _offset(loader: MetadataLoader) -> int:

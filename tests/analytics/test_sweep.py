@@ -58,6 +58,16 @@ def test_seeds_are_ranges_and_lists():
 def test_a_key_that_is_given_twice_is_refused():
     with pytest.raises(AnalyticsError, match=r"--grid acks=1: acks is there twice"):
         grid.parse_grid(["acks=0", "acks=1"])
+    with pytest.raises(AnalyticsError, match=r"cluster.controller is there twice"):
+        grid.parse_grid(["controller=kraft", "cluster.controller=zookeeper"])
+
+
+def test_generation_and_era_are_called_as_a_run_calls_them(scenario):
+    for given in (grid.parse_grid(["controller=zookeeper,kraft"]), {"controller": ["zookeeper", "kraft"]}):
+        found = grid.cells(scenario, given)
+        assert [cell.name for cell in found] == ["cluster.controller=zookeeper", "cluster.controller=kraft"]
+        assert [cell.document["cluster"].get("controller", "zookeeper") for cell in found] == ["zookeeper", "kraft"]
+    assert [cell.name for cell in grid.cells(scenario, grid.parse_grid(["era=4.3"]))] == ["cluster.era=4.3"]
 
 
 @pytest.mark.parametrize(("values", "name"), [

@@ -125,6 +125,15 @@ def test_who_votes_who_follows_who_is_fenced_and_who_lags_is_told(world: World) 
     assert replicas[3]["fenced"] is True and replicas[2]["fenced"] is False and replicas[101]["fenced"] is None
 
 
+def test_a_voter_that_is_gone_is_listed_where_its_leader_has_seen_it_last(world: World) -> None:
+    gone = next(one for one in found(world, "metadata")["replicas"] if one["state"] == "follower" and one["voter"])
+    do(world, do="kill", node=gone["node"])
+    run(world, 4)
+    now = next(one for one in found(world, "metadata")["replicas"] if one["id"] == gone["id"])
+    assert (now["node"], now["state"], now["voter"], now["epoch"], now["applied"]) == (gone["node"], "gone", True, None, None)
+    assert gone["leo"] <= now["leo"] < gone["leo"] + 8 and now["lag"] >= 6 and now["caught_up_ms"] >= 3500
+
+
 def test_a_snapshot_that_kafka_has_written_is_read_record_by_record(world: World) -> None:
     name = "00000000000000000108-0000000001.checkpoint"
     vector = json.loads(VECTORS.read_text())[name]

@@ -40,15 +40,16 @@ class MetadataSnapshot(Closed):
 
 
 class QuorumReplica(Closed):
-    """A process with a copy of the log: `lag` in records behind what is committed. `fenced`, `leaving`: of a broker."""
+    """A process with a copy of the log, or a voter that is `gone`: `lag` in records behind what is committed. `fenced`,
+    `leaving`: of a broker."""
 
     id: int
     node: str
     state: str
-    epoch: int
+    epoch: int | None
     voter: bool
-    leo: int
-    applied: int
+    leo: int | None
+    applied: int | None
     lag: int | None
     caught_up_ms: int | None
     fenced: bool | None

@@ -31,8 +31,9 @@ def handle(broker: Broker, context: RequestContext) -> None:
             found = [_find_share(broker, key, context.api_version) for key in request.coordinator_keys]
         else:
             found = [_find(broker, request.key_type, key) for key in request.coordinator_keys]
-        for one in found:
-            one.error_message = ""  # the code says it all, from version 4 on
+        if request.key_type in TOPICS:  # the code says it all, from version 4 on
+            for one in found:
+                one.error_message = ""
         context.respond(m.FindCoordinatorResponse(coordinators=found))
         return
     one = _find(broker, request.key_type, request.key) if request.key_type != SHARE else _malformed(request.key)

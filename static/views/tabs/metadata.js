@@ -88,7 +88,7 @@ function line(view, node, file, record, first) {
   ];
 }
 
-/** Every process with a copy: its part, how much it has, and what that means for a broker. */
+/** Every process with a copy, and voters that are gone: its part, how much it has, and what that means for a broker. */
 function quorum(view, found) {
   const { words } = view;
   const standing = (one) => (one.fenced
@@ -96,10 +96,10 @@ function quorum(view, found) {
     : one.leaving ? `◷ ${words.t("meta.leaving")}` : one.fenced === false ? `✓ ${words.t("meta.unfenced")}` : "–");
   const row = (one) => h("tr", { key: one.id, "data-replica": one.id, class: one.lag > 0 || one.fenced ? "low" : "" },
     head(h("button", {
-      type: "button", class: "plain", "aria-pressed": String(one.node === found.node), "aria-label": words.name(one.node), title: words.name(one.node),
+      type: "button", class: "plain", disabled: one.state === "gone", "aria-pressed": String(one.node === found.node), "aria-label": words.name(one.node), title: words.name(one.node),
       onclick: () => view.set({ metadataOf: one.node, metadataFile: null, metadataAt: null, metadataOpen: null })
     }, brokerOf(one.node) !== null ? badge(one.id, "in") : h("span", { class: "whole" }, String(one.id)))),
-    cell(`${one.state === "leader" ? "★\u00a0" : ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
+    cell(`${{ leader: "★\u00a0", gone: "✕\u00a0" }[one.state] ?? ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
     number(one.epoch), number(one.leo), number(one.lag),
     cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one)));
   return [
