@@ -94,12 +94,14 @@ function quorum(view, found) {
   const standing = (one) => (one.fenced
     ? `✕ ${words.t("meta.fenced")}`
     : one.leaving ? `◷ ${words.t("meta.leaving")}` : one.fenced === false ? `✓ ${words.t("meta.unfenced")}` : "–");
+  const sign = { leader: "★\u00a0", gone: "✕\u00a0" };
   const row = (one) => h("tr", { key: one.id, "data-replica": one.id, class: one.lag > 0 || one.fenced ? "low" : "" },
     head(h("button", {
-      type: "button", class: "plain", disabled: one.state === "gone", "aria-pressed": String(one.node === found.node), "aria-label": words.name(one.node), title: words.name(one.node),
+      type: "button", class: "plain", disabled: one.state === "gone", "aria-pressed": String(one.node === found.node),
+      "aria-label": words.name(one.node), title: words.name(one.node),
       onclick: () => view.set({ metadataOf: one.node, metadataFile: null, metadataAt: null, metadataOpen: null })
     }, brokerOf(one.node) !== null ? badge(one.id, "in") : h("span", { class: "whole" }, String(one.id)))),
-    cell(`${{ leader: "★\u00a0", gone: "✕\u00a0" }[one.state] ?? ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
+    cell(`${sign[one.state] ?? ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
     number(one.epoch), number(one.leo), number(one.lag),
     cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one)));
   return [
