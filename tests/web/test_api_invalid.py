@@ -39,8 +39,8 @@ GIVEN: list[tuple[str, Any, str, str, str, dict[str, Any]]] = [
     ("labs/lab/forks", {"seq": -1}, "seq", "out-of-range",
      f"expected a whole number from 0 to {1 << 62}, found the number -1", SEQ),
     ("scenarios/acks-1/run", {"sed": 3}, "sed", "unknown-key",
-     "unknown key sed, expected one of seed, variant, live, controller, era, controllers, ensemble, quorum",
-     {"keys": ["seed", "variant", "live", "controller", "era", "controllers", "ensemble", "quorum"]}),
+     "unknown key sed, expected one of seed, variant, live, controller, era, controllers, combined, ensemble, quorum",
+     {"keys": ["seed", "variant", "live", "controller", "era", "controllers", "combined", "ensemble", "quorum"]}),
     ("scenarios/validate", {"yaml": []}, "yaml", "wrong-type", "expected a text of at most 1000000 characters, found a list",
      {"type": "string", "maxLength": 1_000_000}),
 ]  # fmt: skip
