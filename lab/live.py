@@ -250,10 +250,10 @@ class LiveLab(Sleeping, LiveFront):
             ended = why_it_ends(self.main.world)
         if self._unwanted:
             return
-        await self.server.open()
         if missing or ended:
             self._ready.set_exception(LabError(ended or problem("not_listening", nodes=missing)))
             return
+        await self.server.open()
         own, listening = self.spec.ports(), self.server.listening
         ports = {name: port for name, port in self.server.ports.items() if name in own and name in listening}
         self._ready.set_result(

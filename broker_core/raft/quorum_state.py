@@ -17,7 +17,7 @@ from broker_core.kernel.node import Node
 from broker_core.raft.leader import Leader
 from broker_core.raft.metadata_log import MetadataLog
 from broker_core.raft.quorum_file import ElectionState, QuorumStateFile
-from broker_core.raft.settings import LATEST_US, QuorumSettings
+from broker_core.raft.settings import MOST_LATE_US, QuorumSettings
 from broker_core.raft.states import (
     LEGAL,
     NEVER_US,
@@ -102,7 +102,7 @@ class QuorumState:
         return self.node.now_us() + timeout_us + int(self.node.random("elections").random() * timeout_us)
 
     def _lateness_us(self) -> int:
-        return int(self.node.random("lateness").random() * LATEST_US) if self.is_voter else 0
+        return int(self.node.random("lateness").random() * MOST_LATE_US) if self.is_voter else 0
 
     # -- transitions ------------------------------------------------------------------------------
     def to_unattached(self, epoch: int, leader_id: int | None = None, voted: ReplicaKey | None = None) -> None:

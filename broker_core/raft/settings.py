@@ -14,9 +14,9 @@
 | `metadata.log.max.snapshot.interval.ms` | 3,600,000 | the same |
 | `metadata.max.retention.bytes`, `.ms` | 100 MiB, 7 d | old snapshots, and the log below them |
 
-`LATEST_US`: a process notices a little late that a timeout is over, one more than another. Here two followers may have
-heard from their leader in the same microsecond: without this they would ask for votes in the same one, too, and split
-them each time, which costs an election timeout. Of Kafka 4.3 on two cores one was 2 to 44 ms behind the other.
+`MOST_LATE_US`: a process notices a little late that a timeout is over, one more than another. Here two followers may
+have heard from their leader in the same microsecond: without this they would ask for votes in the same one, too, and
+split them each time, which costs an election timeout. Of Kafka 4.3 on two cores one was 2 to 44 ms behind the other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 MAX_BATCH_BYTES = 8 * 1024 * 1024
 MAX_FETCH_BYTES = 8 * 1024 * 1024
 MAX_FETCH_WAIT_MS = 500
-LATEST_US = 50_000
+MOST_LATE_US = 50_000
 CHECK_QUORUM_FACTOR = 1.5
 OBSERVER_SESSION_TIMEOUT_MS = 300_000
 CAUGHT_UP_WITHIN_MS = 3_600_000

@@ -21,7 +21,7 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
 from broker_core.records import header as h
 from broker_core.records.compression import DEFAULT_BOUND, compress, decompress
-from broker_core.records.errors import InvalidRecordError
+from broker_core.records.errors import InvalidRecordError, RecordsError
 from broker_core.records.header import HEADER_SIZE, LEADER_EPOCH_AT, Batch, read_header
 from broker_core.records.record import NewRecord, Record, decode_body, encode_records
 from broker_core.records.varint import SMALL, SMALL_LIMIT, encode_varint
@@ -132,15 +132,16 @@ def decode_records(batch: Batch | Buffer, bound: int = DEFAULT_BOUND) -> list[Re
 
 
 def offsets_of(batch: Batch, bound: int = DEFAULT_BOUND) -> tuple[int, int]:
-    """(offset of the first record, how many records there are): a wrapper has to be unpacked to tell.
-
-    Raises what `decode_records` raises.
-    """
+    """(offset of the first record, how many records there are): a wrapper has to be unpacked to tell. Of one that
+    cannot be unpacked it is what its header says."""
     header = batch.header
-    if header.magic >= 2 or not header.compression:
-        return header.base_offset, header.record_count
-    packed = decode_records(batch, bound)
-    return packed[0].offset, len(packed)
+    if header.magic < 2 and header.compression:
+        try:
+            packed = decode_records(batch, bound)
+            return packed[0].offset, len(packed)
+        except RecordsError:
+            pass
+    return header.base_offset, header.record_count
 
 
 def records_bytes(batch: Batch, bound: int = DEFAULT_BOUND) -> bytes:

@@ -87,10 +87,10 @@ class SegmentReader:
             new, old = piece.only(~piece.old()).headers(), piece.only(piece.old())
             newest += [batch.header.max_timestamp for batch in old.batches()]
             newest = [max([*newest, *([int(new["max_timestamp"].max())] if len(new) else [])])]
-            row.setdefault("first_offset", _extent(first)[0])
+            row.setdefault("first_offset", offsets_of(first)[0])
             row["last_offset"] = last.header.last_offset
             row["batches"] += len(piece.positions)
-            row["records"] += int(new["record_count"].sum()) + sum(_extent(batch)[1] for batch in old.batches())
+            row["records"] += int(new["record_count"].sum()) + sum(offsets_of(batch)[1] for batch in old.batches())
         error = kept(self._first()) if self.damage else None
         row["max_timestamp"] = instant(newest[0]) if newest and newest[0] >= 0 else None
         yield plain_rows(self.place, [{**row, "damages": len(self.damage), "error": error}], self.schema)
@@ -248,17 +248,9 @@ def _joined(parts: list[bytes]) -> Array:
     return np.frombuffer(b"".join(parts) or b"\0", np.uint8)
 
 
-def _extent(batch: Batch) -> tuple[int, int]:
-    """First offset and number of records; of a wrapper that cannot be unpacked what its header says."""
-    try:
-        return offsets_of(batch)
-    except RecordsError:
-        return batch.header.base_offset, batch.header.record_count
-
-
 def _old_batch(batch: Batch) -> dict[str, Any]:
     header = batch.header
-    first, count = _extent(batch)
+    first, count = offsets_of(batch)
     return {
         "position": batch.position, "size": len(batch.data), "base_offset": first,
         "last_offset": header.last_offset, "record_count": count, "leader_epoch": -1,

@@ -160,10 +160,10 @@ def _segment(log: PartitionLog, segment: LogSegment, position: int) -> dict[str,
 
 
 def _batch(batch: Batch) -> dict[str, Any]:
-    header, data, first = batch.header, bytes(batch.data), batch.header.base_offset
+    header, data = batch.header, bytes(batch.data)
+    first, _ = offsets_of(batch)
     try:
         ensure_valid(batch)
-        first, _ = offsets_of(batch)
         valid = True
     except RecordsError:
         valid = False

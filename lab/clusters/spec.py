@@ -198,10 +198,11 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
 
 
 def _combined(given: Any, cluster: ClusterSpec, place: Place) -> int:
+    """0 where it is the usual number: a directory does not remember that one."""
     found = integer(given, place, 0, min(MOST_CONTROLLERS, len(cluster.brokers)))
     if found and (cluster.controllers or not cluster.is_kraft):
         raise SpecError(place, problem("combined_of_kraft"))
-    return found
+    return 0 if found == len(cluster.voters()) else found
 
 
 def new_controller(given: Any, cluster: ClusterSpec, place: Place = ()) -> int:

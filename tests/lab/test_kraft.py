@@ -253,6 +253,8 @@ def test_a_directory_is_that_of_so_many_brokers_that_are_controllers_too(tmp_pat
     found = misfit(tmp_path, described[0].cluster)
     assert found is not None and found["code"] == "other_combined" and found["params"]["n"] == 5
     assert described[5].to_dict()["cluster"]["combined"] == 5 and "combined" not in described[0].to_dict()["cluster"]
+    usual = run_from_dict({"cluster": {"controller": "kraft", "brokers": 5, "combined": 3}})
+    assert usual.to_dict() == described[0].to_dict() | {"seed": usual.seed}  # three are what there is without a word
 
 
 def test_every_controller_registers_and_a_process_that_only_follows_writes_snapshots_too():

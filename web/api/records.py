@@ -152,7 +152,7 @@ def _whole_batches(data: bytes) -> Iterator[Batch]:
 def _facts(batch: Batch, fields: bool) -> dict[str, Any]:
     """The header, named as DumpLogSegments names it, and the bytes in hex (the first `HEX_BYTES`)."""
     header, data = batch.header, bytes(batch.data)
-    first, count = _extent(batch)
+    first, count = offsets_of(batch, DECOMPRESSED)
     codec = NAMES[header.compression] if header.compression < len(NAMES) else f"unknown({header.compression})"
     found = {
         "base_offset": first, "last_offset": header.last_offset, "count": count,
@@ -167,14 +167,6 @@ def _facts(batch: Batch, fields: bool) -> dict[str, Any]:
     if fields:
         found["fields"] = _fields(data)
     return found
-
-
-def _extent(batch: Batch) -> tuple[int, int]:
-    """First offset and number of records; of a wrapper that cannot be unpacked what its header says."""
-    try:
-        return offsets_of(batch, DECOMPRESSED)
-    except RecordsError:
-        return batch.header.base_offset, batch.header.record_count
 
 
 def _fields(data: bytes) -> list[dict[str, Any]]:
