@@ -34,6 +34,7 @@ SMALL = {"internal.segment.bytes": "16384"}
 COMPACTED = {name: value for name, value in SETTINGS.items() if name != "segment.bytes"} | {"delete.retention.ms": "1000"}
 TOPICS = {"cleaned": {**COMPACTED, **SMALL}, "kept": SMALL}
 KEPT_BYTES = 30_000
+STEADY = 6  # looks, a tenth of a second apart
 PAUSE, AT_ONCE = "600000", "200"
 """Milliseconds between two looks of Kafka's cleaner."""
 
@@ -92,6 +93,15 @@ class Broker:
             self.two.produce(topic, b"late", b"late", 0)
             (self.two.abort_transaction if turn % 3 else self.two.commit_transaction)(PATIENCE_S)
 
+    def settle(self, topic: str) -> None:
+        """A commit is answered before its markers are written: until nothing has come for half a second."""
+        sizes: list[int] = []
+        deadline = time.monotonic() + PATIENCE_S
+        while len(sizes) < STEADY or len(set(sizes[-STEADY:])) > 1:
+            assert time.monotonic() < deadline, f"{topic} does not come to rest"
+            sizes.append(sum(path.stat().st_size for path in (self.data / f"{topic}-0").glob("*.log")))
+            time.sleep(0.1)
+
     def copy(self, topic: str, name: str) -> Path:
         where = self.home / name / "data"
         shutil.copytree(self.data / f"{topic}-0", where / f"{topic}-0")
@@ -100,6 +110,7 @@ class Broker:
     def come(self, name: str) -> Stage:
         """One pass of the cleaner."""
         began = cleaned(self.data).get(("cleaned", 0), 0)
+        self.settle("cleaned")
         before = self.copy("cleaned", f"{name}-before")
         self.alter(ResourceType.BROKER, "1", "log.cleaner.backoff.ms", AT_ONCE)
         deadline = time.monotonic() + PATIENCE_S
@@ -111,6 +122,7 @@ class Broker:
 
     def retain(self) -> Stage:
         """Segments go by size."""
+        self.settle("kept")
         before = self.copy("kept", "kept-before")
         segments = len(list((self.data / "kept-0").glob("*.log")))
         self.alter(ResourceType.TOPIC, "kept", "retention.bytes", str(KEPT_BYTES))
