@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from broker_core.kernel.node import Timer
 from broker_core.log.errors import LogError
 from broker_core.raft.metadata_log import DIVERGING, PARTITION, SNAPSHOT, TOPIC, TOPIC_ID, VALID, Place
-from broker_core.raft.settings import MAX_FETCH_BYTES, MAX_FETCH_WAIT_MS
+from broker_core.raft.settings import MAX_FETCH_BYTES, MAX_FETCH_WAIT_MS, TICK_US
 from broker_core.raft.snapshots import BOOTSTRAP, SnapshotId
 from broker_core.raft.states import Follower
 from broker_core.raft.voters import ReplicaKey
@@ -76,7 +76,8 @@ class Fetching:
         if has_news or body.max_wait == 0:
             reply(context, answer)
             return
-        timer = client.node.after(min(body.max_wait, MAX_FETCH_WAIT_MS) * 1000, self._expired, reply, context)
+        wait_us = min(body.max_wait, MAX_FETCH_WAIT_MS) * 1000 + TICK_US
+        timer = client.node.after(wait_us, self._expired, reply, context)
         self.parked.append(Parked(asked, key, reply, context, timer))
 
     def _asked(self, body: Any) -> Any:

@@ -214,11 +214,14 @@ class QuorumLogMatching(_OfTheQuorum):
 
 class CommittedMetadataKept(_OfTheQuorum):
     """What was committed once in the metadata log is there for ever: unchanged below every replica's high watermark,
-    on every leader of a newer epoch, and on a majority of the voters (Raft: Leader Completeness)."""
+    on every leader of a newer epoch, and no majority of the voters is without it (Raft: Leader Completeness).
+
+    A record has to be on a majority to be committed. When a voter goes afterwards who has it, half of the others may not
+    have it yet: they can elect nobody (KIP-853 changes one voter at a time for that reason)."""
 
     meaning = {
-        "en": "A committed metadata record is never lost or changed: each leader and a majority of the voters have it.",
-        "ko": "커밋된 메타데이터 레코드는 사라지거나 바뀌지 않습니다. 리더와 투표자 과반수가 모두 가지고 있습니다.",
+        "en": "A committed metadata record is never lost or changed: each leader has it, and no majority of the voters lacks it.",
+        "ko": "커밋된 메타데이터 레코드는 사라지거나 바뀌지 않습니다. 리더라면 모두 가지고 있고, 투표자 과반수가 가지지 못하는 일은 없습니다.",
     }
     codes = (events.TRUNCATED.name,)
 
@@ -241,7 +244,7 @@ class CommittedMetadataKept(_OfTheQuorum):
         if not self._copy(furthest).differs_below(self._committed.end):
             self._committed.extend(furthest.raft.log.log, BATCHES)
         found = [wrong for one in replicas for wrong in self._below_its_mark(one)]
-        found += [*self._on_the_leader(newest_leader(replicas)), *self._on_a_majority(replicas)]
+        found += [*self._on_the_leader(newest_leader(replicas)), *self._in_every_majority(replicas)]
         return [self.found(world.seq, world.now_us, what, key, **params) for what, key, params in found]
 
     def _copy(self, replica: QuorumReplica) -> Copy:
@@ -268,12 +271,12 @@ class CommittedMetadataKept(_OfTheQuorum):
         end = self._committed.end
         return replica.raft.log.end_offset < end or self._copy(replica).differs_below(end)
 
-    def _on_a_majority(self, replicas: list[QuorumReplica]) -> list[Wrong]:
+    def _in_every_majority(self, replicas: list[QuorumReplica]) -> list[Wrong]:
         """Of those whose process is there it is seen; a dead voter has what it had."""
         wise = newest_leader(replicas) or max(replicas, key=lambda one: one.raft.log.end_offset)
         voters = wise.raft.history.last_voters.ids
         lacking = sorted(one.id for one in replicas if one.id in voters and self._lacks(one))
-        if len(voters) - len(lacking) >= len(voters) // 2 + 1:
+        if len(lacking) < len(voters) // 2 + 1:
             return []
         return [("metadata_on_minority", (*lacking,), {"lacking": lacking, "offset": self._committed.end})]
 

@@ -19,10 +19,12 @@ import heapq
 from random import Random
 from typing import Any
 
-from broker_core.kernel.names import broker_node, broker_of, zookeeper_node
+from broker_core.kernel.names import broker_node, broker_of, number_of, zookeeper_node
 from broker_core.kernel.node import PAUSED, RUNNING, STOPPED
 from broker_core.kernel.world import World
 from lab.clusters import observe
+from lab.clusters.brokers import DYNAMIC, ClusterSpec
+from lab.clusters.spec import MOST_CONTROLLERS
 from lab.truth import truth_of
 
 S = 1_000_000
@@ -37,6 +39,8 @@ OF_ZOOKEEPER = ("expire_session",)
 OF_SEVERAL: dict[str, float] = {"tree_isolate": 1, "tree_restart": 1}
 OF_ENSEMBLE: dict[str, float] = {"tree_apart": 4}
 """A server of the tree that clients reach and its ensemble does not."""
+OF_DYNAMIC: dict[str, float] = {"voter_joins": 2, "voter_leaves": 2}
+"""A controller that comes and goes again, and a voter that loses its vote and gets it back (KIP-853)."""
 LOSES = ("power_loss", "wipe")
 FORGETS = ("wipe", "lost_fsync")
 """What a voter may not forget: a majority has promised to keep it, and this one may be needed for a majority (KIP-853).
@@ -45,12 +49,13 @@ STORIES = ("zombie", "laggard")
 """Told at the beginning of the load, when nothing else is broken: what random faults come to once in a hundred runs."""
 
 
-def kinds_of(is_kraft: bool, is_ensemble: bool = False) -> dict[str, float]:
+def kinds_of(cluster: ClusterSpec) -> dict[str, float]:
     """The faults of a generation; `tree_` ones hit whoever keeps what the cluster has decided: voters, or servers of
     the tree. The last ones hit one of several."""
-    if not is_kraft:
-        return {**KINDS, **OF_SEVERAL, **OF_ENSEMBLE} if is_ensemble else KINDS
-    return {name: weight for name, weight in {**KINDS, **OF_SEVERAL}.items() if name not in OF_ZOOKEEPER}
+    if not cluster.is_kraft:
+        return {**KINDS, **OF_SEVERAL, **OF_ENSEMBLE} if cluster.ensemble > 1 else KINDS
+    kinds = {**KINDS, **OF_SEVERAL, **(OF_DYNAMIC if cluster.quorum == DYNAMIC else {})}
+    return {name: weight for name, weight in kinds.items() if name not in OF_ZOOKEEPER}
 
 
 class Nemesis:
@@ -60,7 +65,7 @@ class Nemesis:
         self.world = world
         self.rng = rng
         self.kinds = kinds
-        self.weights = {**KINDS, **OF_SEVERAL, **OF_ENSEMBLE}
+        self.weights = {**KINDS, **OF_SEVERAL, **OF_ENSEMBLE, **OF_DYNAMIC}
         self.losing = losing
         self.story = story
         self._scripted: list[Command] = []
@@ -69,6 +74,8 @@ class Nemesis:
         self.bare: str | None = None
         self._cut: list[str] = []
         """The voter that was just isolated, by no swizzle."""
+        self._promised: set[str] = set()
+        """Who has been a voter: whether a removal holds is not known yet when it is asked for."""
         self._planned: list[tuple[int, int, Command]] = []
         self._count = 0
         self._attack_us = 0
@@ -163,14 +170,16 @@ class Nemesis:
             if other != one:
                 self._plan(0, {"do": "partition_link", "between": [one, other]})
 
-    def done(self, command: Command, ok: bool) -> None:
-        """Plan the end of what was begun."""
+    def done(self, command: Command, result: dict[str, Any]) -> None:
+        """Plan the end of what was begun; a new controller has its number now."""
         do = command["do"]
         if command in self._scripted:
             self._scripted.remove(command)
             return
-        if not ok:
+        if not result.get("ok"):
             return
+        if do == "add_controller" and "controller" not in command:
+            self._plan(int(self.rng.uniform(1, 12) * S), {"do": "remove_controller", "controller": result["controller"]})
         if do in LOSES:
             self.bare = broker_node(command["broker"])
         for delay_us, end in self._ends(command):
@@ -199,6 +208,8 @@ class Nemesis:
         of_its_own = do == "isolate" and ("broker" in command or command["node"] in self._cut)
         if do == "random_halves" or of_its_own:  # a swizzle has planned its own end
             return [(later, {"do": "stop_all_faults"})]
+        if do == "remove_controller":
+            return [(later, {"do": "add_controller", "controller": command["controller"]})]
         if do == "slow_disk":
             return [(later, {"do": "repair_disk", **who})]
         if do in ("disk_full", "disk_write_error", "disk_read_error", "lost_fsync"):
@@ -221,6 +232,8 @@ class Nemesis:
             command = {"do": kind[5:], "node": self._keeper()}
             self._cut = [command["node"]] if kind == "tree_isolate" else []
             return command
+        if kind in OF_DYNAMIC:
+            return self._voter(kind)
         if kind == "client_kill":
             workers = [name for name in self.world.nodes if name.startswith("worker-")]
             return {"do": "kill", "node": rng.choice(["producer-plain", "consumer-1", "consumer-2", *workers])}
@@ -229,7 +242,7 @@ class Nemesis:
         if kind == "random_halves":
             return {"do": kind} if len(names) > 1 else None
         command = {"do": kind, "broker": broker}
-        if kind in FORGETS and broker_node(broker) in truth_of(self.world).keepers():
+        if kind in FORGETS and broker_node(broker) in self._voters():
             return None
         if kind == "clock_skew":
             command["ms"] = rng.choice([-3_600_000, -1000, 1000, 3_600_000])
@@ -242,6 +255,18 @@ class Nemesis:
         elif kind.startswith("disk_"):
             self._disk(command, broker)
         return command
+
+    def _voters(self) -> set[str]:
+        self._promised.update(truth_of(self.world).keepers())
+        return self._promised
+
+    def _voter(self, kind: str) -> Command | None:
+        """One more, as long as there are few; or one less, as long as somebody is left."""
+        voters = truth_of(self.world).keepers()
+        self._voters()
+        if kind == "voter_joins":
+            return {"do": "add_controller"} if len(self._promised) < MOST_CONTROLLERS else None
+        return {"do": "remove_controller", "controller": number_of(self.rng.choice(voters))} if len(voters) > 1 else None
 
     def _keeper(self) -> str:
         """The coordination server, or one of the voters."""

@@ -31,7 +31,8 @@ from lab.checkers.invariants import InvariantMonitor
 from lab.checkers.invariants_sharing import led_shares
 from lab.clusters import observe
 from lab.clusters.build import StorageFactory, memory
-from lab.clusters.spec import CONTROLLERS
+from lab.clusters.brokers import DYNAMIC, STATIC
+from lab.clusters.spec import CONTROLLERS, MOST_CONTROLLERS
 from lab.experiments.directory import RunDirectory
 from lab.experiments.run import Execution, RunResult, refused_by_brokers
 from lab.faults.nemesis import STORIES, Nemesis, kinds_of
@@ -46,9 +47,10 @@ TRANSACTIONS = "transactions"
 GENERATIONS = (*CONTROLLERS, ENSEMBLE, SHARE, TRANSACTIONS)
 """Those of Kafka, ZooKeeper with several servers, and KRaft with workers of a share group, or with transactional
 clients and groups of both protocols."""
-CONTROLLERS_OF_THEIR_OWN = (0, 0, 1, 3, 3, 5)
-"""0: the brokers vote, too."""
+CONTROLLERS_OF_THEIR_OWN = (0, 0, 1, 2, 3, 3, 4, 5)
+"""0: some of the brokers vote, too, up to five of them."""
 ENSEMBLES = (3, 3, 5)
+MOVES = ("add_controller", "remove_controller")
 GONE_US = 60_000_000
 GROUPS_US = 240_000_000
 NEVER = ("lost", "failed_read", "inconsistent")
@@ -56,21 +58,26 @@ NEVER = ("lost", "failed_read", "inconsistent")
 
 def draw(seed: int, generation: str = ZOOKEEPER) -> dict[str, Any]:
     """The scenario of a seed, without its faults: those depend on what the cluster looks like by then. In both
-    generations it is the same but for the controllers: brokers that vote, too, or 1, 3 or 5 of their own. An
-    `ensemble` is that of ZooKeeper, with 3 or 5 servers of the tree."""
+    generations it is the same but for the controllers: brokers that vote, too, or controllers of their own, one to five
+    voters, who stay or may change. An `ensemble` is that of ZooKeeper, with 3 or 5 servers of the tree."""
     scenario = _drawn(seed)
     if generation == ENSEMBLE:
         scenario["cluster"]["ensemble"] = Random(f"ensemble/{seed}").choice(ENSEMBLES)
     elif generation != ZOOKEEPER:
         cluster, size = scenario["cluster"], scenario["cluster"]["settings"].pop("log.segment.bytes")
-        voters = Random(f"controllers/{seed}").choice(CONTROLLERS_OF_THEIR_OWN)
-        cluster |= {"controller": CONTROLLERS[1], "controllers": voters}
+        cluster |= {"controller": CONTROLLERS[1], **_quorum(Random(f"controllers/{seed}"), cluster["brokers"])}
         scenario["topics"][0]["configs"] = {"internal.segment.bytes": size}  # 4.x takes no small `segment.bytes`
         if generation == SHARE:
             _add_workers(scenario, Random(f"share/{seed}"))
         elif generation == TRANSACTIONS:
             _add_transactions(scenario, Random(f"transactions/{seed}"))
     return scenario
+
+
+def _quorum(rng: Random, brokers: int) -> dict[str, Any]:
+    """Who votes; voters of a dynamic quorum (KIP-853) come and go among the faults."""
+    own, quorum = rng.choice(CONTROLLERS_OF_THEIR_OWN), rng.choice((STATIC, DYNAMIC))
+    return {"controllers": own, "quorum": quorum} | ({} if own else {"combined": rng.randint(1, min(MOST_CONTROLLERS, brokers))})
 
 
 def _add_workers(scenario: dict[str, Any], rng: Random) -> None:
@@ -198,7 +205,7 @@ class SwarmRun(Execution):
     def __init__(self, scenario: Scenario, files: RunDirectory, losing: bool, storage_factory: StorageFactory) -> None:
         super().__init__(scenario, files, False, storage_factory)
         rng = Random(f"nemesis/{self.spec.seed}")
-        kinds = list(kinds_of(self.spec.cluster.is_kraft, self.spec.cluster.ensemble > 1))
+        kinds = list(kinds_of(self.spec.cluster))
         chosen = [kind for kind in kinds if rng.random() < 0.4] or [rng.choice(kinds)]
         self.nemesis = Nemesis(self.world, rng, chosen, losing, story_of(self.spec.seed))
         self.monitor = InvariantMonitor(self.world)
@@ -225,7 +232,7 @@ class SwarmRun(Execution):
                 nemesis.done(command, self._try(command))
         super()._load()
 
-    def _try(self, command: dict[str, Any]) -> bool:
+    def _try(self, command: dict[str, Any]) -> dict[str, Any]:
         """Inject it; a refusal is no failure of the run."""
         noted = len(self.notes)
         result = self._inject(command, must=False)
@@ -233,7 +240,7 @@ class SwarmRun(Execution):
         if command["do"] == "stop" and result.get("ok"):
             name = broker_node(command["broker"])
             self._leaving[name] = self.world.nodes[name].incarnation
-        return bool(result.get("ok"))
+        return result
 
     def _settle(self) -> None:
         """A broker that has given up a directory takes it back when it starts again."""
@@ -310,12 +317,13 @@ class SwarmRun(Execution):
         return True
 
     def _doubtful(self) -> list[Problem]:
-        """Notes of refusals that say nothing: of what was sent again because the first try was not answered. A topic
-        that "already exists" then is the one that was asked for: the run has gone on with it."""
+        """Notes of refusals that say nothing: of what was sent again because the first try was not answered (a topic
+        that "already exists" then is the one that was asked for: the run has gone on with it), and of voters that have
+        come or gone by another command meanwhile."""
         rows = self.world.operations.rows
         unknown = [_asked(row) for row in rows if row["op"] == "admin" and row["kind"] == "info"]
-        refused = [row for row in self.findings.rows if row[3] == events.COMMAND_REFUSED.name]
-        return refused_by_brokers([row for row in refused if row[5]["command"] in unknown])
+        refused = [(row, row[5]["command"]) for row in self.findings.rows if row[3] == events.COMMAND_REFUSED.name]
+        return refused_by_brokers([row for row, asked in refused if asked in unknown or asked["do"] in MOVES])
 
     def judge(self) -> list[Problem]:
         """Expectations, rest, invariants."""

@@ -90,14 +90,27 @@ def _produce(bootstrap: str, data: Path) -> None:
         producer = client.Producer({"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": not is_old})
         for release in FORMATS if is_old else ("2.8",):
             _set_format(admin, topic, release)
-            least = 20 * FORMATS[release]  # half of a format's keys come again in the next one
-            written = 0
-            while written < (1400 // 3 if is_old else 1400) or _newest_magic(data / f"{topic}-0") != FORMATS[release]:
-                for number in range(written, written + 7):
-                    value = None if choose.random() < 1 / 7 else b"%d-" % number + b"x" * choose.randrange(60)
-                    producer.produce(topic, value, b"k%d" % choose.randrange(least, least + 40), 0, headers=None if is_old else [("h", str(number))])
-                producer.flush()
-                written += 7
+            _produce_of(producer, topic, data / f"{topic}-0", FORMATS[release], is_old, choose)
+
+
+def _produce_of(producer: Any, topic: str, directory: Path, magic: int, is_old: bool, choose: random.Random) -> None:
+    """So many records behind the moment in which the broker has heard of the format that two segments which a cleaner may
+    take are full of it: tombstones are among what it cleans."""
+    least, first_key = (1400 // 3 if is_old else 1400), 20 * magic  # half of a format's keys come again in the next one
+    number, begun, end = 0, None, 0
+    while begun is None or number < begun + least or _segments(directory) < end:
+        for _ in range(7):
+            value = None if choose.random() < 1 / 7 else b"%d-" % number + b"x" * choose.randrange(60)
+            headers = None if is_old else [("h", str(number))]
+            producer.produce(topic, value, b"k%d" % choose.randrange(first_key, first_key + 40), 0, headers=headers)
+            number += 1
+        producer.flush()
+        if begun is None and _newest_magic(directory) == magic:
+            begun, end = number, _segments(directory) + 2
+
+
+def _segments(directory: Path) -> int:
+    return len(list(directory.glob("*.log")))
 
 
 def _set_format(admin: Any, topic: str, release: str) -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from lab.clusters.vocabulary import check_command
 from lab.experiments.verify import verify
-from lab.faults.nemesis import KINDS, OF_ENSEMBLE, OF_SEVERAL, kinds_of
+from lab.clusters.brokers import DYNAMIC, STATIC
+from lab.faults.nemesis import KINDS, OF_DYNAMIC, OF_ENSEMBLE, OF_SEVERAL, kinds_of
 from lab.faults.swarm import draw, run_swarm
 from lab.scenarios import grammar
 from lab.snapshots.agreement import disagreements
@@ -88,17 +89,20 @@ def test_a_seed_with_an_ensemble_is_that_of_zookeeper_with_more_servers() -> Non
         cluster, other = (grammar.from_dict(draw(seed, one)).spec.cluster for one in ("ensemble", "zookeeper"))
         assert (len(cluster.brokers), cluster.settings, other.ensemble) == (len(other.brokers), other.settings, 1)
         sizes.add(cluster.ensemble)
-    assert sizes == {3, 5} and set(kinds_of(False, True)) - set(kinds_of(False)) == {*OF_SEVERAL, *OF_ENSEMBLE}
+    assert sizes == {3, 5} and set(kinds_of(cluster)) - set(kinds_of(other)) == {*OF_SEVERAL, *OF_ENSEMBLE}
 
 
 def test_a_seed_in_kraft_has_voters_of_each_kind_and_only_faults_that_there_are() -> None:
-    sizes = set()
-    for seed in range(100):
-        cluster = grammar.from_dict(draw(seed, "kraft")).spec.cluster
-        assert len(cluster.brokers) == len(grammar.from_dict(draw(seed)).spec.cluster.brokers)
-        sizes.add(cluster.controllers)
-    assert sizes == {0, 1, 3, 5}
-    assert set(kinds_of(True)) - set(kinds_of(False)) == set(OF_SEVERAL) and "expire_session" not in kinds_of(True)
+    own, combined, faults = set(), set(), {}
+    for seed in range(200):
+        cluster, other = (grammar.from_dict(draw(seed, one)).spec.cluster for one in ("kraft", "zookeeper"))
+        assert len(cluster.brokers) == len(other.brokers)
+        own.add(cluster.controllers)
+        combined.add(0 if cluster.controllers else len(cluster.voters()))
+        faults[cluster.quorum] = set(kinds_of(cluster))
+    assert own == combined == {0, 1, 2, 3, 4, 5}
+    assert faults[STATIC] - set(kinds_of(other)) == set(OF_SEVERAL) and "expire_session" not in faults[STATIC]
+    assert faults[DYNAMIC] - faults[STATIC] == set(OF_DYNAMIC)
     for kind in OF_SEVERAL:
         check_command({"do": kind.removeprefix("tree_"), "node": "controller-101"})
 

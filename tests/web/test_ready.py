@@ -32,6 +32,14 @@ def workers_of(process: int) -> list[psutil.Process]:
     return [one for one in psutil.Process(process).children() if one.status() != psutil.STATUS_ZOMBIE]
 
 
+async def left_of(process: int) -> list[psutil.Process]:
+    """Whoever of them does not go; a worker's files are closed first, and with the last of them it goes."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (left := workers_of(process)) and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
+    return left
+
+
 def test_workers_come_from_one_process_and_one_that_has_died_is_made_anew(own: ready.Ready, tmp_path: Path) -> None:
     async def both(run: str) -> list[Any]:
         asked = (work.in_process(lesson("commit-order", tmp_path / run / name)) for name in ("0001", "0002"))
@@ -39,7 +47,7 @@ def test_workers_come_from_one_process_and_one_that_has_died_is_made_anew(own: r
 
     one, other, failed = asyncio.run(both("first"))
     assert one["passed"] and other["receipt"] == one["receipt"] and isinstance(failed, work.WorkFailed)
-    assert own._process is not None and workers_of(own._process.pid) == []
+    assert own._process is not None and asyncio.run(left_of(own._process.pid)) == []
     before = own._process
     before.kill()
     before.wait()
@@ -56,9 +64,6 @@ def test_a_worker_that_nobody_waits_for_any_more_ends(own: ready.Ready, tmp_path
         assert own._process is not None and len(workers_of(own._process.pid)) == 1
         doing.cancel()
         await asyncio.wait([doing])
-        deadline = time.monotonic() + PATIENCE_S  # its files are closed, and with the last of them it goes
-        while (left := workers_of(own._process.pid)) and time.monotonic() < deadline:
-            await asyncio.sleep(0.01)
-        return left
+        return await left_of(own._process.pid)
 
     assert asyncio.run(given_up()) == []
