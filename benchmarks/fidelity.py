@@ -17,8 +17,8 @@ outside, by the protocol, every few milliseconds, so a figure is what a client c
 | ... in the ISR again | the same SIGKILL | |
 
 Each figure is the median of several faults. Both sides wait for what is drawn or falls as it falls: a broker's last
-heartbeat is up to 2 s old when it dies, its session is looked at each 2.25 s, a voter has heard of its leader up to half a
-second ago, voters draw their election timeouts. So the moment of a fault is drawn, for each side (`PHASE_S`).
+heartbeat is up to 2 s old when it dies, its session is looked at each 2.25 s, a voter has heard of its leader up to
+half a second ago, voters draw their election timeouts. So the moment of a fault is drawn, for each side (`PHASE_S`).
 
 What is compared is what the protocol waits for, not how quickly a Java machine starts: our new process is started when
 that of Kafka first talks to a controller. A difference of up to 0.2 s (`results.NEAR_GOALS`) counts as none: that is

@@ -19,8 +19,8 @@ have heard from their leader in the same microsecond: without this they would as
 split them each time, which costs an election timeout. Of Kafka 4.3 on two cores one was 2 to 44 ms behind the other.
 
 `TICK_US`: how much later a Fetch without news is answered than it asked for; Kafka's timer has ticks of 1 ms. An idle
-cluster writes a no-op record as often as such a Fetch gives up (`metadata.max.idle.interval.ms` is 500, too): over links
-that take no time both would happen in the same microsecond, and each Fetch end for nothing just before its record.
+cluster writes a no-op record as often as such a Fetch gives up (`metadata.max.idle.interval.ms` is 500, too): over
+links that take no time both would happen in the same microsecond, and each Fetch end for nothing before its record.
 """
 
 from __future__ import annotations

@@ -216,12 +216,12 @@ class CommittedMetadataKept(_OfTheQuorum):
     """What was committed once in the metadata log is there for ever: unchanged below every replica's high watermark,
     on every leader of a newer epoch, and no majority of the voters is without it (Raft: Leader Completeness).
 
-    A record has to be on a majority to be committed. When a voter goes afterwards who has it, half of the others may not
-    have it yet: they can elect nobody (KIP-853 changes one voter at a time for that reason)."""
+    A record has to be on a majority to be committed. When a voter goes afterwards who has it, half of the others may
+    not have it yet: they can elect nobody (KIP-853 changes one voter at a time for that reason)."""
 
     meaning = {
-        "en": "A committed metadata record is never lost or changed: each leader has it, and no majority of the voters lacks it.",
-        "ko": "커밋된 메타데이터 레코드는 사라지거나 바뀌지 않습니다. 리더라면 모두 가지고 있고, 투표자 과반수가 가지지 못하는 일은 없습니다.",
+        "en": "A committed metadata record is never lost or changed: each leader has it, and somebody in every majority.",
+        "ko": "커밋된 메타데이터 레코드는 사라지거나 바뀌지 않습니다. 리더가 가지고 있고, 어느 과반수에도 가진 투표자가 있습니다.",
     }
     codes = (events.TRUNCATED.name,)
 

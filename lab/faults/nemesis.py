@@ -20,7 +20,7 @@ from random import Random
 from typing import Any
 
 from broker_core.kernel.names import broker_node, broker_of, number_of, zookeeper_node
-from broker_core.kernel.node import PAUSED, RUNNING, STOPPED
+from broker_core.kernel.node import PAUSED, RUNNING, STOPPED, Node
 from broker_core.kernel.world import World
 from lab.clusters import observe
 from lab.clusters.brokers import DYNAMIC, ClusterSpec
@@ -179,7 +179,8 @@ class Nemesis:
         if not result.get("ok"):
             return
         if do == "add_controller" and "controller" not in command:
-            self._plan(int(self.rng.uniform(1, 12) * S), {"do": "remove_controller", "controller": result["controller"]})
+            leaves = {"do": "remove_controller", "controller": result["controller"]}
+            self._plan(int(self.rng.uniform(1, 12) * S), leaves)
         if do in LOSES:
             self.bare = broker_node(command["broker"])
         for delay_us, end in self._ends(command):
@@ -266,7 +267,9 @@ class Nemesis:
         self._voters()
         if kind == "voter_joins":
             return {"do": "add_controller"} if len(self._promised) < MOST_CONTROLLERS else None
-        return {"do": "remove_controller", "controller": number_of(self.rng.choice(voters))} if len(voters) > 1 else None
+        if len(voters) == 1:
+            return None
+        return {"do": "remove_controller", "controller": number_of(self.rng.choice(voters))}
 
     def _keeper(self) -> str:
         """The coordination server, or one of the voters."""
@@ -311,10 +314,11 @@ class Nemesis:
         return not self._in_an_isr(self.bare)
 
     def _calm(self) -> bool:
-        """Nothing is broken."""
+        """Nothing is broken, and each broker is registered as the process that it is: until the session of its former
+        life ends one stands in ISRs that leads nothing and copies nothing."""
         world = self.world
         return (
-            all(node.state not in (PAUSED, STOPPED) for _, node in observe.brokers(world))
+            all(node.state not in (PAUSED, STOPPED) and _is_registered(node) for _, node in observe.brokers(world))
             and not any(link.changed for link in world.network.links.values())
             and not self._planned
         )
@@ -346,3 +350,8 @@ class Nemesis:
             if marks[broker]["leo"] < marks[state["leader"]]["hw"]:
                 return False
         return True
+
+
+def _is_registered(node: Node) -> bool:
+    machine: Any = node.machine
+    return machine is not None and machine.cluster.broker_epoch() >= 0

@@ -18,7 +18,7 @@ from lab.faults.swarm import run_swarm
 from lab.snapshots.agreement import disagreements
 
 LIFE = 50
-"""Runs that a process makes before another one takes its place: what they leave in memory goes with it."""
+"""Runs that a process makes, about, before others take the place of all: what they leave in memory goes with it."""
 
 
 class Ran(NamedTuple):
@@ -52,5 +52,6 @@ def run_all(seeds: range, one: Callable[[int], Ran], workers: int) -> Iterator[R
     if workers == 1:
         yield from map(one, seeds)
         return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), max_tasks_per_child=LIFE) as pool:
-        yield from pool.map(one, seeds)
+    for first in range(0, len(seeds), LIFE * workers):  # `max_tasks_per_child` may hang (CPython issue 115634)
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+            yield from pool.map(one, seeds[first : first + LIFE * workers])

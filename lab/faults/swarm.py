@@ -77,7 +77,8 @@ def draw(seed: int, generation: str = ZOOKEEPER) -> dict[str, Any]:
 def _quorum(rng: Random, brokers: int) -> dict[str, Any]:
     """Who votes; voters of a dynamic quorum (KIP-853) come and go among the faults."""
     own, quorum = rng.choice(CONTROLLERS_OF_THEIR_OWN), rng.choice((STATIC, DYNAMIC))
-    return {"controllers": own, "quorum": quorum} | ({} if own else {"combined": rng.randint(1, min(MOST_CONTROLLERS, brokers))})
+    combined = {} if own else {"combined": rng.randint(1, min(MOST_CONTROLLERS, brokers))}
+    return {"controllers": own, "quorum": quorum, **combined}
 
 
 def _add_workers(scenario: dict[str, Any], rng: Random) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from broker_core.coordinators.partitioning import partition_for
 from lab.testing import cluster
@@ -40,11 +40,12 @@ HELD_MS = 60_000
 
 
 class Member:
-    """One consumer that polls in a thread of its own, but for the time in which it is `idle`."""
+    """One consumer that polls in a thread of its own, but for the time in which it is `idle`. It commits what it has read one
+    time after the other: commits of librdkafka that wait for a coordinator may be sent newest first."""
 
     def __init__(self, bootstrap: str, settings: dict[str, object]) -> None:
         common = {"bootstrap.servers": bootstrap, "group.id": GROUP, "auto.offset.reset": "earliest",
-                  "auto.commit.interval.ms": 200, "topic.metadata.refresh.interval.ms": 1000}  # fmt: skip
+                  "enable.auto.commit": False, "topic.metadata.refresh.interval.ms": 1000}  # fmt: skip
         self.consumer = Consumer({**common, **settings})
         self.consumer.subscribe(["orders"])
         self.read, self.owned = set[str](), 0
@@ -60,8 +61,18 @@ class Member:
             message = self.consumer.poll(0.1)
             if message is not None and message.error() is None:
                 self.read.add(message.value().decode())
+                self._commit()
             self.owned = len(self.consumer.assignment())
+        until(self._commit, lambda: "the last commit")
         self.consumer.close()
+
+    def _commit(self) -> bool:
+        """Whether all that was read is committed."""
+        try:
+            self.consumer.commit(asynchronous=False)
+        except KafkaException as error:
+            return bool(error.args[0].code() == KafkaError._NO_OFFSET)  # nothing new
+        return True
 
     def close(self) -> None:
         self._ended.set()

@@ -10,19 +10,22 @@ import os
 from pathlib import Path
 from random import Random
 
+import orjson
 import pytest
 
-from lab.clusters.vocabulary import check_command
+from lab.experiments.directory import JOURNAL
 from lab.experiments.verify import verify
 from lab.clusters.brokers import DYNAMIC, STATIC
+from lab.clusters.vocabulary import check_command
 from lab.faults.nemesis import KINDS, OF_DYNAMIC, OF_ENSEMBLE, OF_SEVERAL, kinds_of
 from lab.faults.swarm import draw, run_swarm
 from lab.scenarios import grammar
 from lab.snapshots.agreement import disagreements
 
 EVERY_DAY = (2, 8, 9, 13, 25, 69, 77, 82, 153, 241, 294, 356, 5102)
-KRAFT_EVERY_DAY = (3, 6, 8)
-"""One with voters of their own, some with brokers that vote."""
+VOTERS_MOVE = 18
+KRAFT_EVERY_DAY = (1, 8, VOTERS_MOVE)
+"""Five voters who stay, five of a dynamic quorum, and a broker that votes while controllers come and go."""
 ENSEMBLE_EVERY_DAY = (2, 4)
 TRANSACTIONS_EVERY_DAY = (1,)
 
@@ -49,6 +52,8 @@ def test_a_swarm_loses_nothing_comes_to_rest_and_is_the_same_when_executed_again
 @pytest.mark.parametrize("seed", KRAFT_EVERY_DAY)
 def test_a_swarm_in_kraft_does_so_too(seed: int, tmp_path: Path) -> None:
     result = run_swarm(seed, tmp_path / "run", generation="kraft")
+    voters = [orjson.loads(row)[5]["voters"] for row in (result.directory / JOURNAL).read_bytes().splitlines() if b'"quorum_voters"' in row]
+    assert (len({*map(tuple, voters)}) > 2) is (seed == VOTERS_MOVE)
     assert result.unmet == []
     assert result.receipt.total.acked > 0
     assert verify(result.directory).same
