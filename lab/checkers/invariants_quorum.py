@@ -220,8 +220,8 @@ class CommittedMetadataKept(_OfTheQuorum):
     not have it yet: they can elect nobody (KIP-853 changes one voter at a time for that reason)."""
 
     meaning = {
-        "en": "A committed metadata record is never lost or changed: each leader has it, and somebody in every majority.",
-        "ko": "커밋된 메타데이터 레코드는 사라지거나 바뀌지 않습니다. 리더가 가지고 있고, 어느 과반수에도 가진 투표자가 있습니다.",
+        "en": "Committed metadata is never lost or changed: each leader has it, and somebody in every majority.",
+        "ko": "커밋된 메타데이터는 사라지거나 바뀌지 않습니다. 리더와 어느 과반수에나 있습니다.",
     }
     codes = (events.TRUNCATED.name,)
 
