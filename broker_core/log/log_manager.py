@@ -194,6 +194,8 @@ class LogManager:
         live = self.live_dirs()
         if not live:
             raise StorageError(",".join(self.log_dirs), "create", "no log directory is online")
+        if len(live) == 1:
+            return live[0]
         counts = dict.fromkeys(live, 0)
         for log in self._logs.values():
             counts[self.dir_of(log)] += 1

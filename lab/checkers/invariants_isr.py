@@ -43,10 +43,14 @@ class LaggardsLeave(Invariant):
         self._behind: dict[Laggard, tuple[int, int, int]] = {}
         self._disturbed: dict[str, int] = {}
         self._all_disturbed_us = 0
+        self._elected: int | None = None
+        """The controller that was elected last: the tree names the next one a moment before he knows it himself."""
 
     def row(self, row: Row) -> None:
         if row[3] in _OF_ALL:
             self._all_disturbed_us = row[1]
+            if row[3] == events.CONTROLLER_ELECTED.name:
+                self._elected = row[5]["broker"]
         elif row[3] in _OF_A_NODE:
             self._disturbed[row[2]] = row[1]
         else:
@@ -98,7 +102,7 @@ class LaggardsLeave(Invariant):
     def _calm_since(self, world: World, leader: int) -> int:
         """Since when leader, controller and tree could work together; now, if they cannot."""
         controller = self.view.cluster.controller_id()
-        if controller is None:
+        if controller is None or self._elected not in (None, controller):
             return world.now_us
         names = dict.fromkeys([broker_node(leader), broker_node(controller), *self.view.cluster.keepers()])
         nodes = [world.nodes.get(name) for name in names]

@@ -37,9 +37,11 @@ Wrong = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
 def newest_leader(replicas: list[QuorumReplica]) -> QuorumReplica | None:
-    """Who leads in the newest epoch that anybody leads in."""
-    leading = [one for one in replicas if one.raft.quorum.leader is not None]
-    return max(leading, key=lambda one: one.raft.quorum.epoch, default=None)
+    """Who leads in the newest epoch; None as well where the others know of a newer one, and only an old leader that
+    has not heard of it is there."""
+    newest = max((one.raft.quorum.epoch for one in replicas), default=0)
+    leading = [one for one in replicas if one.raft.quorum.leader is not None and one.raft.quorum.epoch == newest]
+    return leading[0] if leading else None
 
 
 class _OfTheQuorum(Invariant):

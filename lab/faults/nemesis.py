@@ -93,7 +93,8 @@ class Nemesis:
         commands = []
         while self._planned and self._planned[0][0] <= now_us:
             command = heapq.heappop(self._planned)[2]
-            if command["do"] == "restart" and not self.may_restart(command):
+            waits = command["do"] == "restart" and not self.may_restart(command)
+            if waits or (command["do"] == "remove_controller" and not self._may_leave()):
                 self._plan(S // 2, command)
             else:
                 commands.append(command)
@@ -262,14 +263,19 @@ class Nemesis:
         return self._promised
 
     def _voter(self, kind: str) -> Command | None:
-        """One more, as long as there are few; or one less, as long as somebody is left."""
-        voters = truth_of(self.world).keepers()
-        self._voters()
+        """One more, as long as there are few; or one less of three or more."""
         if kind == "voter_joins":
-            return {"do": "add_controller"} if len(self._promised) < MOST_CONTROLLERS else None
-        if len(voters) == 1:
+            return {"do": "add_controller"} if len(self._voters()) < MOST_CONTROLLERS else None
+        self._voters()
+        if not self._may_leave():
             return None
-        return {"do": "remove_controller", "controller": number_of(self.rng.choice(voters))}
+        leaves = self.rng.choice(truth_of(self.world).keepers())
+        return {"do": "remove_controller", "controller": number_of(leaves)}
+
+    def _may_leave(self) -> bool:
+        """Of two voters the one that goes may be the only one to know of it, when the other is down just then: it votes
+        for nobody who has less, and is no voter any more (KIP-853 asks operators to see to that)."""
+        return len(truth_of(self.world).keepers()) > 2
 
     def _keeper(self) -> str:
         """The coordination server, or one of the voters."""
