@@ -116,7 +116,10 @@ class _Ended:
 
 
 class ShareRecordEndsOnce(_Noting):
-    """What was acknowledged or archived, and written down, is never delivered again, by no later leader either."""
+    """What was acknowledged or archived, and written down, is never delivered again, by no later leader either.
+
+    A leader that was replaced while it was paused may hand out what it holds until it hears of it; no acknowledgement
+    is taken from it any more."""
 
     only = "kraft"
     meaning = {
@@ -133,6 +136,8 @@ class ShareRecordEndsOnce(_Noting):
     def __init__(self, view: Any) -> None:
         super().__init__(view)
         self._ended: dict[Shared, _Ended] = {}
+        self._began: dict[Shared, str] = {}
+        """The node that leads it, by its own word."""
 
     def row(self, row: Row) -> None:
         code, params = row[3], row[5]
@@ -145,13 +150,14 @@ class ShareRecordEndsOnce(_Noting):
         if code == events.SHARE_STATE_DELETED.name:
             self._ended.pop(shared, None)
         elif code == events.SHARE_PARTITION_BEGINS.name:
+            self._began[shared] = row[2]
             if ended is None or ended.state_epoch != params["state_epoch"]:
                 self._ended[shared] = _Ended(params["state_epoch"], params["start"], params["start"])
         elif ended is None:
             return
         elif code == events.SHARE_SETTLED.name and params["state"] in DONE:
             ended.add(_offsets(row))
-        elif code == events.SHARE_ACQUIRED.name:
+        elif code == events.SHARE_ACQUIRED.name and row[2] == self._began[shared]:
             self._judge(row, shared, ended)
 
     def _judge(self, row: Row, shared: Shared, ended: _Ended) -> None:
