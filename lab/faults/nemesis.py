@@ -274,7 +274,7 @@ class Nemesis:
 
     def _may_leave(self) -> bool:
         """Of two voters the one that goes may be the only one to know of it, when the other is down just then: it votes
-        for nobody who has less, and is no voter any more (KIP-853 asks operators to see to that)."""
+        for nobody who has less, and is no voter any more. Kafka leaves it to its operators to see to that."""
         return len(truth_of(self.world).keepers()) > 2
 
     def _keeper(self) -> str:
