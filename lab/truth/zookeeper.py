@@ -65,6 +65,7 @@ class ZooKeeperTruth:
         self.world = world
         self.chroot = chroot
         self._known: dict[tuple[str, int], tuple[Any, bytes, LeaderAndIsr]] = {}
+        self._assigned: dict[str, tuple[bytes, znodes.TopicInfo]] = {}
         self._last = DataTree()
         self._last.nodes.clear()
         self._epoch = 0
@@ -134,17 +135,23 @@ class ZooKeeperTruth:
 
     # -- topics -------------------------------------------------------------------------------
     def _topic(self, topic: str) -> znodes.TopicInfo | None:
+        """Decoded once per version of the znode."""
         data = self._data(znodes.topic_path(topic))
-        return znodes.TopicInfo.decode(data) if data else None
+        if not data:
+            return None
+        known = self._assigned.get(topic)
+        if known is None or known[0] is not data:
+            known = self._assigned[topic] = (data, znodes.TopicInfo.decode(data))
+        return known[1]
 
     def topics(self) -> dict[str, dict[int, State]]:
-        parent = self._znode(znodes.TOPICS)
+        tree, parent = self.tree, self._znode(znodes.TOPICS)
         found: dict[str, dict[int, State]] = {}
         for topic in sorted(parent.children if parent is not None else ()):
             info = self._topic(topic)
             if info is not None:
                 found[topic] = {
-                    number: self._state(topic, number, info.partitions[number].replicas)
+                    number: self._state(tree, topic, number, info.partitions[number].replicas)
                     for number in sorted(info.partitions)
                 }
         return found
@@ -152,26 +159,31 @@ class ZooKeeperTruth:
     def partition_state(self, topic: str, partition: int) -> State | None:
         info = self._topic(topic)
         assigned = None if info is None else info.partitions.get(partition)
-        return None if assigned is None else self._state(topic, partition, assigned.replicas)
+        return None if assigned is None else self._state(self.tree, topic, partition, assigned.replicas)
 
     def leader_and_isr(self, topic: str, partition: int) -> LeaderAndIsr | None:
+        known, tree = self._known.get((topic, partition)), self.tree
+        if not tree:
+            return known[2] if known is not None else None
+        return self._leadership(tree, topic, partition)
+
+    def _leadership(self, tree: dict[str, Any], topic: str, partition: int) -> LeaderAndIsr | None:
         """Decoded once per version of the znode."""
-        known = self._known.get((topic, partition))
-        found = self._znode(znodes.state_path(topic, partition))
+        found = tree.get(self.chroot + znodes.state_path(topic, partition))
         if found is None or not found.data:
-            return known[2] if known is not None and not self.tree else None
+            return None
+        known = self._known.get((topic, partition))
         if known is not None and known[0] is found and known[1] is found.data:
             return known[2]
         state = znodes.decode_state(found.data, found.version)
         self._known[topic, partition] = (found, found.data, state)
         return state
 
-    def _state(self, topic: str, number: int, replicas: list[int]) -> State:
-        found = self._znode(znodes.state_path(topic, number))
-        if found is None or not found.data:
-            return {"leader": -1, "leader_epoch": -1, "isr": [], "replicas": replicas}
-        at = znodes.decode_state(found.data, found.version)
-        return {"leader": at.leader, "leader_epoch": at.leader_epoch, "isr": list(at.isr), "replicas": replicas}
+    def _state(self, tree: dict[str, Any], topic: str, number: int, replicas: list[int]) -> State:
+        at = self._leadership(tree, topic, number)
+        if at is None:
+            return {"leader": -1, "leader_epoch": -1, "isr": [], "replicas": [*replicas]}
+        return {"leader": at.leader, "leader_epoch": at.leader_epoch, "isr": [*at.isr], "replicas": [*replicas]}
 
     def reassignment(self, topic: str, partition: int) -> dict[str, list[int]] | None:
         info = self._topic(topic)
