@@ -104,11 +104,6 @@ class LeaderEpochCache:
             return epoch, self._starts[0]
         return self._epochs[higher - 1], self._starts[higher]
 
-    def first_above(self, epoch: int) -> int | None:
-        """Where the first epoch above this one begins; None when none is known."""
-        higher = bisect_right(self._epochs, epoch)
-        return self._starts[higher] if higher < len(self._epochs) else None
-
     def epoch_for_offset(self, offset: int) -> int:
         """The epoch that wrote `offset`; -1 when it lies below all entries."""
         slot = bisect_right(self._starts, offset) - 1

@@ -18,10 +18,6 @@ follower 1->0, log end 1:
     fetch from 1, last epoch 1         answer: diverging, the largest epoch not above 1 is 0, it ends at 1
     own largest epoch not above 0: none, its end is where the first begins: 0     -> cut to 0
     fetch from 0, no last epoch        records
-
-No leader has written an epoch above that of the leader of now. A log that holds one holds damage: the epoch of a batch
-is covered by no checksum, and a power loss may tear it. The leader would answer OFFSET_OUT_OF_RANGE, again and again
-(so does Kafka, until somebody deletes the log); here what begins with such an epoch goes, and is copied once more.
 """
 
 from __future__ import annotations
@@ -43,9 +39,6 @@ class Truncation:
     def begin(self, state: FollowerState, check: bool) -> None:
         """Set the phase and offset in which a new state starts; `check` False: trust the own log."""
         log = state.partition.log
-        damaged_from = log.leader_epochs.first_above(state.leader_epoch)
-        if damaged_from is not None:
-            log.truncate_to(damaged_from, "leader epoch")
         latest = log.leader_epochs.latest_epoch
         state.phase = FETCHING
         if not check:

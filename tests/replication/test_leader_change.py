@@ -62,22 +62,6 @@ def test_a_follower_beyond_the_leaders_start_begins_anew_there():
     assert cluster.log(2).log_start_offset == 3
 
 
-def test_an_epoch_that_no_leader_can_have_written_goes_and_is_copied_again():
-    """What a torn batch may leave: its epoch is covered by no checksum, and the leader knows nothing of it."""
-    cluster = Cluster(2)
-    cluster.assign(1, 0, replicas=[1, 2], isr=[1, 2])
-    for number in range(3):
-        cluster.produce(1, str(number))
-    cluster.run(1000)
-    cluster.log(2).leader_epochs.assign(16, 1)
-    cluster.assign(1, 4, replicas=[1, 2], isr=[1])
-    cluster.run(1000)
-    (event,) = cluster.events("truncated")
-    assert (event["before"], event["after"]) == (3, 1)
-    assert cluster.values(2) == ["0", "1", "2"] and cluster.log(2).leader_epochs.latest_epoch < 16
-    assert cluster.truth["orders", 0]["isr"] == [1, 2]
-
-
 def test_an_equal_or_older_leader_epoch_is_ignored():
     cluster = Cluster()
     cluster.assign(1, 3)
