@@ -60,7 +60,7 @@ WHAT: dict[str, str] = {
     "metadata_differs": "{node} has another metadata record of epoch {epoch} at offset {offset}, or behind another one",
     "metadata_changed": "{node}: the committed metadata record at offset {offset} is another one",
     "metadata_gone": "{node} leads the metadata quorum and ends at {end}, committed is {offset}",
-    "metadata_on_minority": "voters {lacking}, who are a majority, lack metadata committed up to {offset}",
+    "metadata_on_minority": "voters {lacking} lack metadata committed up to {offset}: too many of them",
     "quorum_mark_went_back": "{node}: high watermark of the metadata log went from {before} to {after}",
     "two_ensemble_leaders": "servers {leader} and {other} are both leader of the ensemble in epoch {epoch}",
     "tree_gone": "{node} leads the ensemble and ends at {end}, committed is {zxid}",

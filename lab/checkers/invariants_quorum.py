@@ -216,14 +216,14 @@ class QuorumLogMatching(_OfTheQuorum):
 
 class CommittedMetadataKept(_OfTheQuorum):
     """What was committed once in the metadata log is there for ever: unchanged below every replica's high watermark,
-    on every leader of a newer epoch, and no majority of the voters is without it (Raft: Leader Completeness).
+    on every leader of a newer epoch, and on a majority of the voters (Raft: Leader Completeness).
 
-    A record has to be on a majority to be committed. When a voter goes afterwards who has it, half of the others may
-    not have it yet: they can elect nobody (KIP-853 changes one voter at a time for that reason)."""
+    While a change of the voters is not committed yet half of the new ones may be without it, when one who has it goes:
+    those can elect nobody (KIP-853 changes one voter at a time for that reason)."""
 
     meaning = {
-        "en": "Committed metadata is never lost or changed: each leader has it, and somebody in every majority.",
-        "ko": "커밋된 메타데이터는 사라지거나 바뀌지 않습니다. 리더와 어느 과반수에나 있습니다.",
+        "en": "Committed metadata is never lost or changed: each leader and a majority of the voters have it.",
+        "ko": "커밋된 메타데이터는 사라지거나 바뀌지 않습니다. 리더와 투표자 과반수가 모두 가지고 있습니다.",
     }
     codes = (events.TRUNCATED.name,)
 
@@ -246,7 +246,7 @@ class CommittedMetadataKept(_OfTheQuorum):
         if not self._copy(furthest).differs_below(self._committed.end):
             self._committed.extend(furthest.raft.log.log, BATCHES)
         found = [wrong for one in replicas for wrong in self._below_its_mark(one)]
-        found += [*self._on_the_leader(newest_leader(replicas)), *self._in_every_majority(replicas)]
+        found += [*self._on_the_leader(newest_leader(replicas)), *self._on_a_majority(replicas)]
         return [self.found(world.seq, world.now_us, what, key, **params) for what, key, params in found]
 
     def _copy(self, replica: QuorumReplica) -> Copy:
@@ -273,12 +273,14 @@ class CommittedMetadataKept(_OfTheQuorum):
         end = self._committed.end
         return replica.raft.log.end_offset < end or self._copy(replica).differs_below(end)
 
-    def _in_every_majority(self, replicas: list[QuorumReplica]) -> list[Wrong]:
+    def _on_a_majority(self, replicas: list[QuorumReplica]) -> list[Wrong]:
         """Of those whose process is there it is seen; a dead voter has what it had."""
         wise = newest_leader(replicas) or max(replicas, key=lambda one: one.raft.log.end_offset)
-        voters = wise.raft.history.last_voters.ids
+        voters, since = wise.raft.history.last_voters.ids, wise.raft.history.last_voters_offset
         lacking = sorted(one.id for one in replicas if one.id in voters and self._lacks(one))
-        if len(lacking) < len(voters) // 2 + 1:
+        settled = (since is None or since < self._committed.end) and not self._lacks(wise)
+        majority = len(voters) // 2 + 1
+        if len(lacking) <= (len(voters) - majority if settled else majority - 1):
             return []
         return [("metadata_on_minority", (*lacking,), {"lacking": lacking, "offset": self._committed.end})]
 

@@ -264,9 +264,9 @@ class Nemesis:
 
     def _voter(self, kind: str) -> Command | None:
         """One more, as long as there are few; or one less of three or more."""
+        known = self._voters()
         if kind == "voter_joins":
-            return {"do": "add_controller"} if len(self._voters()) < MOST_CONTROLLERS else None
-        self._voters()
+            return {"do": "add_controller"} if len(known) < MOST_CONTROLLERS else None
         if not self._may_leave():
             return None
         leaves = self.rng.choice(truth_of(self.world).keepers())

@@ -57,6 +57,19 @@ def test_the_death_of_the_active_controller_has_a_successor(kind, tmp_path):
     assert done.passed, done.unmet
 
 
+def test_a_follower_of_an_idle_quorum_fetches_twice_for_each_record():
+    """Once for the record, once to hear that it is committed; that one waits for the next record, not just shorter than it."""
+    world, rows = build_world(run_from_dict({"record_level": "messages", "cluster": {"controller": "kraft"}})), bytearray()
+    run(world, 5)
+    world.journal.flush()
+    world.journal.sink = rows.extend
+    run(world, 10)
+    world.journal.flush()
+    written = rows.count(b'"role":"leader"')
+    fetches = sum(b'"connection":"raft"' in row and b'"Fetch"' in row and b'"request_sent"' in row for row in rows.splitlines())
+    assert written == 20 and fetches == 2 * 2 * written
+
+
 def test_the_same_seed_gives_the_same_journal(tmp_path):
     runs = [_run(tmp_path / name, "dedicated", "controller: any", "node: controller-102") for name in ("a", "b")]
     journals = [(run.directory / "journal.jsonl").read_bytes() for run in runs]

@@ -13,10 +13,10 @@ from random import Random
 import orjson
 import pytest
 
-from lab.experiments.directory import JOURNAL
-from lab.experiments.verify import verify
 from lab.clusters.brokers import DYNAMIC, STATIC
 from lab.clusters.vocabulary import check_command
+from lab.experiments.directory import JOURNAL
+from lab.experiments.verify import verify
 from lab.faults.nemesis import KINDS, OF_DYNAMIC, OF_ENSEMBLE, OF_SEVERAL, kinds_of
 from lab.faults.swarm import draw, run_swarm
 from lab.scenarios import grammar
