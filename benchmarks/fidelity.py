@@ -17,7 +17,7 @@ outside, by the protocol, every few milliseconds, so a figure is what a client c
 | ... in the ISR again | the same SIGKILL | |
 
 Each figure is the median of several faults. Both sides wait for what is drawn or falls as it falls: a broker's last
-heartbeat is up to 2 s old when it dies, its session is looked at each 2.25 s, a voter has heard of its leader up to
+heartbeat is up to 2 s old when it dies, its session is looked at each 1.125 s, a voter has heard of its leader up to
 half a second ago, voters draw their election timeouts. So the moment of a fault is drawn, for each side (`PHASE_S`).
 
 What is compared is what the protocol waits for, not how quickly a Java machine starts: our new process is started when
@@ -60,7 +60,7 @@ TOPIC = "bench-fidelity"
 STEP_S = 0.01
 PATIENCE_S = 90.0
 PAUSE_S = 14.0
-SETTLED_S, PHASE_S = 6.0, 2.25
+SETTLED_S, PHASE_S = 6.0, 2.0
 WARM = 100
 WITHIN = 1.15
 NO_GOAL = ("shutdown: gap of acks",)

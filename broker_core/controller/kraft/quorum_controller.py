@@ -16,7 +16,7 @@ What the active one does by itself:
 | task | every | |
 |---|---|---|
 | NoOp record | 0.5 s, `metadata.max.idle.interval.ms` | so that every process can say how far it is behind (KIP-835) |
-| fence who is silent, one at a time | 2.25 s, a quarter of `broker.session.timeout.ms` | gone after 9 to 11.25 s |
+| fence who is silent, one at a time | 1.125 s, an eighth of `broker.session.timeout.ms` | gone after 9 to 10.125 s |
 | preferred leaders | 5 min, `leader.imbalance.check.interval.seconds` | 1,000 at a time |
 | unclean elections | 5 min, `unclean.leader.election.interval.ms` | of topics that have come to allow them |
 
@@ -252,7 +252,7 @@ class QuorumController:
         """Each runs again after its period, or at once when it has stopped half way."""
         config = self.config
         self._schedule("no-op", config["metadata.max.idle.interval.ms"], self._tick)
-        self._schedule("fencing", max(1, config["broker.session.timeout.ms"] // 4), self._fence_one)
+        self._schedule("fencing", max(1, config["broker.session.timeout.ms"] // 8), self._fence_one)
         self._schedule("unclean", config["unclean.leader.election.interval.ms"], self._elect_uncleanly)
         if config["auto.leader.rebalance.enable"]:
             self._schedule("balance", config["leader.imbalance.check.interval.seconds"] * 1000, self._balance)
