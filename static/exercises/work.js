@@ -2,6 +2,7 @@
 import { api, base } from "../net/api.js";
 import { told } from "../i18n/format.js";
 import { sentence } from "../i18n/problems.js";
+import { inLocalTime } from "../people/times.js";
 
 const SEEDS_SHOWN = 5;
 
@@ -29,11 +30,12 @@ async function sentences() {
   return catalogue;
 }
 
-/** What is wrong, at its place, in the reader's language where it is a problem. */
+/** What is wrong, at its place, in the reader's language where it is a problem. What is right and comes at the wrong time (409) has
+ * no place. */
 export async function refusal(error) {
-  const text = error.problem ? sentence(told(error.problem, await sentences())) : error.message ?? error.title;
+  const text = error.problem ? sentence(told(inLocalTime(error.problem, language), await sentences())) : error.message ?? error.title;
   const line = error.line ? `${words.line} ${error.line}: ` : "";
-  return line + (error.problem && error.place ? `${error.place}: ` : "") + text;
+  return line + (error.problem && error.place && error.status !== 409 ? `${error.place}: ` : "") + text;
 }
 
 /** What the form shows while something is under way: how far it has come, and no second start. */

@@ -26,6 +26,7 @@ from tests.web.school import Visitor, student
 from web import server
 from web.api.answers_classes import Everything
 from web.live.labs import APART, labs
+from web.messages import words_of
 from web.people.classes import named, written
 from web.people.judging import judge, pack_of
 from web.people.models import WAITING, Classroom, HandIn, Seat, Task, Work
@@ -118,6 +119,9 @@ def test_what_cannot_be_handed_in_names_the_reason_and_is_no_try(rest: Rest, cod
     assert rest.post(f"classes/{code}/tasks", {"document": ONE, "due": "2020-01-01T00:00:00Z"}).status == 200
     late = visitor.post("/api/me/hand-ins", {"exercise": "small", **GOOD})
     assert (late.status, late.json["problem"]["code"]) == (409, "deadline_over")
+    page = visitor.get("/exercises/small/").text
+    assert words_of("exercises", "en")["deadline_over"] in page and 'id="try" disabled' in page and 'id="pack"' not in page
+    assert f"({words_of('people', 'en')['deadline_over']})" in visitor.get("/class/").text
     assert rest.post(f"classes/{code}/tasks", {"document": ONE, "due": "2020-01-01T00:00:00"}).status == 422  # no zone
     assert rest.post(f"classes/{code}/tasks", {"document": ONE}).json["tasks"][0]["due"] is None
     assert cell_of(rest, code, "crane")["tries"] == 0
