@@ -32,13 +32,14 @@ UNDEFINED_OFFSET = -1
 
 
 class LeaderEpochCache:
-    """`latest_epoch` -1: nothing has been written.
+    """`latest_epoch` -1: nothing has been written. `recorded`: the latest one of which the file told at the start.
 
     Invariants
+        - an epoch stands in the file before a batch of it stands in the log
         - epochs go strictly up, start offsets go strictly up
     """
 
-    __slots__ = ("_storage", "_path", "_log_end_offset", "_epochs", "_starts", "latest_epoch", "_kept")
+    __slots__ = ("_storage", "_path", "_log_end_offset", "_epochs", "_starts", "latest_epoch", "recorded", "_kept")
 
     def __init__(self, storage: Storage, path: str, log_end_offset: Callable[[], int]) -> None:
         """`log_end_offset` is a bound method of the log."""
@@ -51,6 +52,7 @@ class LeaderEpochCache:
         self._kept = True
         for epoch, start in checkpoints.read_epochs(storage, path):
             self._put(epoch, start)
+        self.recorded = self.latest_epoch
 
     @property
     def entries(self) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@
 | no clean-shutdown marker | every segment from the recovery point on is scanned: each batch's length, CRC and order |
 | a bad batch in that scan | the file is cut in front of it, later segments are deleted |
 | a batch in it that those around it contradict | the file is cut in front of it: no checksum covers a base offset |
+| one of a leader epoch above all in the checkpoint | likewise: nobody has led in it |
 | offsets missing between two segments of it | later segments are deleted |
 | leader epochs behind the new end | dropped |
 | producer state | newest snapshot, then the batches behind it |

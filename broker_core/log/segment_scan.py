@@ -29,7 +29,9 @@ class Scan:
     - `wrong`: what was wrong with an index
 
     No checksum covers the base offset of a batch. One that stands too high looks right until the next one comes, which
-    goes on where the one in front of it ended: then it is the stranger, and the log ends before it.
+    goes on where the one in front of it ended: then it is the stranger, and the log ends before it. Nor does one cover
+    the leader epoch: an epoch that the checkpoint, written before any batch of it, does not know has never been. (Kafka
+    would keep it, and a follower that asks with such an epoch is answered OFFSET_OUT_OF_RANGE for ever.)
     """
 
     def __init__(
@@ -62,6 +64,9 @@ class Scan:
                 if self._before <= batch.header.base_offset < self._last:
                     self._without_the_last(batch.header)
                     return self.advance(limit - self.work)
+                if self.wrong is None and self.notes.is_stranger(batch.header):
+                    reason = f"leader epoch {batch.header.leader_epoch} has never begun"
+                    break
                 segment.rebuild_with(batch, self._least)
                 self.notes.visit(batch)
                 self._place, self.good = batch.position, batch.position + batch.header.size
@@ -99,6 +104,10 @@ class _Notes:
     def __init__(self, log: PartitionLog) -> None:
         self.cache = log.leader_epochs
         self.transactional = False
+
+    def is_stranger(self, header: BatchHeader) -> bool:
+        """Of an epoch in which nobody has led. Where no checkpoint was, nobody knows."""
+        return header.magic == 2 and -1 < self.cache.recorded < header.leader_epoch
 
     def visit(self, batch: Batch) -> None:
         header = batch.header

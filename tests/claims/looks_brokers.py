@@ -13,9 +13,11 @@ from broker_core.controller.zk.thread import ControllerThread
 from broker_core.kernel.journal import Journal
 from broker_core.kernel.node import RUNNING
 from broker_core.log import tail
+from broker_core.log.checkpoints import read_epochs
 from broker_core.log.epochs import LeaderEpochCache
 from broker_core.log.offset_index import ENTRY, ENTRY_SIZE, OffsetIndex
 from broker_core.log.partition_log import PartitionLog
+from broker_core.log.scan import headers_from
 from broker_core.log.segment import LogSegment
 from broker_core.log.tail import Tail
 from broker_core.log.time_index import TimeIndex
@@ -122,6 +124,16 @@ def _(index: TimeIndex, memory: Memory) -> bool:
 @holds(LeaderEpochCache, "epochs go strictly up, start offsets go strictly up")
 def _(cache: LeaderEpochCache, memory: Memory) -> bool:
     return ascending([epoch for epoch, _ in cache.entries]) and ascending([start for _, start in cache.entries])
+
+
+@holds(Partition, "an epoch stands in the file before a batch of it stands in the log", "broker_core.log.epochs:LeaderEpochCache")
+def _(partition: Partition, memory: Memory) -> bool:
+    if not _lives(partition) or partition.log.opening is not None:
+        return True
+    log = partition.log
+    recorded = {epoch for epoch, _ in read_epochs(log.storage, log.epochs_path)}
+    headers = headers_from(log.active.log, 0, log.active.size)
+    return {header.leader_epoch for _, header in headers if header.base_offset >= log.log_start_offset} <= recorded
 
 
 @holds(Transactions, "first offsets in `open` go up, markers in `unreplicated` go up, and no transaction is in both")

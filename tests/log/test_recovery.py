@@ -82,6 +82,13 @@ def _too_high(storage: MemoryStorage, nth: int = 5, by: int = 1 << 20) -> None:
     file.overwrite(position, (int.from_bytes(data[position : position + 8]) + by).to_bytes(8))
 
 
+def _of_another_epoch(storage: MemoryStorage, nth: int, epoch: int) -> None:
+    """The leader epoch of a batch, which no checksum covers."""
+    file = storage.open(f"{FIRST}.log")
+    position = list(iterate_batches(file.read(0, file.size)))[nth].position
+    file.overwrite(position + 12, epoch.to_bytes(4))
+
+
 def _without_indexes(storage: MemoryStorage) -> None:
     for name in storage.list(DIRECTORY):
         if name.endswith("index"):
@@ -128,6 +135,29 @@ def test_a_batch_whose_offset_stands_too_high_is_the_stranger_not_the_one_behind
     assert told["reason"] == f"offset {bases[nth] + (1 << 20)} stands between {bases[nth] - 1} and {bases[nth + 1]}"
     again.append_as_leader(batch(), 3, NOW)
     assert again.log_end_offset == bases[nth] + 1
+
+
+@pytest.mark.parametrize("nth", [5, 15, 29])
+def test_a_batch_of_an_epoch_that_has_never_begun_ends_the_log(nth: int) -> None:
+    """By its checksum it is whole. A leader cannot say where such an epoch ends, so a follower with it never came back."""
+    storage, journal = MemoryStorage(), Journal()
+    log = written(storage)
+    bases = [one.header.base_offset for one in iterate_batches(contents(log))]
+    _of_another_epoch(storage, nth, 3 + (1 << 20))
+    again = open_log(storage, emit=journal.emit, recovery_point=0)
+    assert again.log_end_offset == bases[nth]
+    assert again.leader_epochs.entries == log.leader_epochs.entries[: nth // 10 + bool(nth % 10)]
+    check_whole(again)
+    [told] = journal.named("log_recovered")
+    assert told["reason"] == f"leader epoch {3 + (1 << 20)} has never begun"
+
+
+def test_without_its_checkpoint_a_log_has_the_epochs_that_its_batches_name() -> None:
+    storage = MemoryStorage()
+    log = written(storage)
+    storage.delete(f"{DIRECTORY}/leader-epoch-checkpoint")
+    again = open_log(storage, recovery_point=0)
+    assert contents(again) == contents(log) and again.leader_epochs.entries == log.leader_epochs.entries
 
 
 @pytest.mark.parametrize("lost_answers", range(1, 6))

@@ -22,7 +22,7 @@ from lab.faults.swarm import draw, run_swarm
 from lab.scenarios import grammar
 from lab.snapshots.agreement import disagreements
 
-EVERY_DAY = (2, 8, 9, 13, 25, 69, 77, 82, 153, 241, 294, 356, 1400, 5102)
+EVERY_DAY = (2, 8, 9, 13, 25, 69, 77, 82, 153, 241, 294, 356, 1260, 1400, 5102)
 VOTERS_MOVE = 18
 KRAFT_EVERY_DAY = (1, 8, VOTERS_MOVE, 63, 361)
 """Five voters who stay, five of a dynamic quorum, and a broker that votes while controllers come and go; a broker that is
