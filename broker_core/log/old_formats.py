@@ -22,12 +22,11 @@ from broker_core.kernel.storage import Buffer
 from broker_core.log.facts import AppendInfo
 from broker_core.log.segment import LARGEST_RELATIVE_OFFSET
 from broker_core.records.header import BatchHeader
+from broker_core.records.record_rules import NO_TIMESTAMP
 from broker_core.records.validate import LOG_APPEND_TIME
 
 if TYPE_CHECKING:
     from broker_core.log.partition_log import PartitionLog
-
-NO_TIMESTAMP = -1
 
 
 def append_fitted(log: PartitionLog, headers: Sequence[BatchHeader], buffer: Buffer, now_ms: int) -> AppendInfo:

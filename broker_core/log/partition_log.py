@@ -32,7 +32,7 @@ from broker_core.log.epochs import LeaderEpochCache
 from broker_core.log.errors import OffsetOutOfRange
 from broker_core.log.facts import AppendInfo, Emit, no_journal
 from broker_core.log.fingerprint import fingerprint
-from broker_core.log.old_formats import NO_TIMESTAMP, append_fitted, copied, forget_epochs, least_offset
+from broker_core.log.old_formats import append_fitted, copied, forget_epochs, least_offset
 from broker_core.log.producer_snapshot import write_snapshot
 from broker_core.log.producers import EXPIRATION_MS, ProducerStateTable, has_producers
 from broker_core.log.recovery import Opening
@@ -41,6 +41,7 @@ from broker_core.log.stamping import check_copies, stamp
 from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.records.header import CONTROL, BatchHeader
 from broker_core.records.record import Record
+from broker_core.records.record_rules import NO_TIMESTAMP
 from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, validate_batches
 
 _new = tuple.__new__
@@ -307,8 +308,6 @@ class PartitionLog:
 
     def segment_of(self, offset: int) -> int:
         """Index in `segments` of the one whose range holds `offset`."""
-        if offset >= self._bases[-1]:
-            return len(self._bases) - 1
         return max(bisect_right(self._bases, offset) - 1, 0)
 
     # --- read --------------------------------------------------------------------------------

@@ -27,10 +27,8 @@ def offset_for_timestamp(log: PartitionLog, timestamp_ms: int) -> tuple[int, int
 
 
 def max_timestamp_offset(log: PartitionLog) -> tuple[int, int, int] | None:
-    """(offset, timestamp, leader epoch) of the first record that has the largest timestamp."""
+    """(offset, timestamp, leader epoch) of the first record that has the largest timestamp, which may be -1: none."""
     latest = max(log.segments, key=_max_timestamp)
-    if latest.max_timestamp < 0:
-        return None
     offset = latest.max_timestamp_offset
     for batch in batches_from(latest.log, latest.index.lookup(offset)[1], latest.log.size):
         if batch.header.last_offset >= offset:

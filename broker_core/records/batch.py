@@ -157,9 +157,18 @@ def assign_offset(batch: bytearray | memoryview, base_offset: int, leader_epoch:
 
 def assign_append_time(batch: bytearray | memoryview, now_ms: int) -> int:
     """Make it LogAppendTime: attribute bit 3, max timestamp = now. Returns the new CRC (written, too)."""
+    return _assign_time(batch, h.LOG_APPEND_TIME, now_ms)
+
+
+def assign_create_time(batch: bytearray | memoryview, latest_ms: int) -> int:
+    """Make it CreateTime, with the latest time of its records. Returns the new CRC (written, too)."""
+    return _assign_time(batch, 0, latest_ms)
+
+
+def _assign_time(batch: bytearray | memoryview, append_time: int, max_timestamp: int) -> int:
     attributes: int = _ATTRIBUTES.unpack_from(batch, h.ATTRIBUTES_AT)[0]
-    _ATTRIBUTES.pack_into(batch, h.ATTRIBUTES_AT, attributes | h.LOG_APPEND_TIME)
-    _OFFSET.pack_into(batch, h.MAX_TIMESTAMP_AT, now_ms)
+    _ATTRIBUTES.pack_into(batch, h.ATTRIBUTES_AT, attributes & ~h.LOG_APPEND_TIME | append_time)
+    _OFFSET.pack_into(batch, h.MAX_TIMESTAMP_AT, max_timestamp)
     crc: int = crc32c(memoryview(batch)[h.ATTRIBUTES_AT :])
     _CRC.pack_into(batch, h.CRC_AT, crc)
     return crc

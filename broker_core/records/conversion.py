@@ -13,14 +13,17 @@ ends zero copy; that is why Kafka counts it (`ProduceMessageConversionsPerSec`, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
 from broker_core.records.batch import RECORD_WORK, decode_records, encode_batch
 from broker_core.records.compression import DEFAULT_BOUND, ZSTD
-from broker_core.records.errors import RecordsError, UnsupportedCompressionError
+from broker_core.records.errors import RecordsError, UnconvertibleError, UnsupportedCompressionError
 from broker_core.records.header import Batch, BatchHeader, iterate_batches
 from broker_core.records.legacy import encode_message_set
 from broker_core.records.record import NewRecord, Record
+from broker_core.records.record_rules import NO_TIMESTAMP
 
 ANSWER_WORK = 16 * 1024 * 1024
 
@@ -88,11 +91,16 @@ def work_of(records: list[Record]) -> int:
 
 
 def recompress(batch: Batch, codec: int, bound: int = DEFAULT_BOUND, level: int | None = None) -> bytearray:
-    """A v2 batch with another codec (topic `compression.type`, at its level); producer fields and offsets are kept."""
+    """A v2 batch with another codec (topic `compression.type`, at its level); producer fields and offsets are kept.
+
+    A batch that says LogAppendTime gives each record its one time. Raises UnconvertibleError.
+    """
     header: BatchHeader = batch.header
     records = decode_records(batch, bound)
+    rows = new_records(records)
+    check_times(rows)
     return encode_batch(
-        new_records(records),
+        rows,
         base_offset=header.base_offset,
         compression=codec,
         level=level,
@@ -100,7 +108,6 @@ def recompress(batch: Batch, codec: int, bound: int = DEFAULT_BOUND, level: int 
         producer_epoch=header.producer_epoch,
         base_sequence=header.base_sequence,
         leader_epoch=header.leader_epoch,
-        timestamp_type=int(header.is_log_append_time),
         transactional=header.is_transactional,
         control=header.is_control,
         offset_deltas=[record.offset - header.base_offset for record in records],
@@ -110,3 +117,10 @@ def recompress(batch: Batch, codec: int, bound: int = DEFAULT_BOUND, level: int 
 def new_records(records: list[Record]) -> list[NewRecord]:
     """Records as a producer hands them in."""
     return [(record.timestamp, record.key, record.value, record.headers) for record in records]
+
+
+def check_times(rows: Sequence[NewRecord]) -> None:
+    """Kafka's MemoryRecordsBuilder takes no time before 1970 but "none"."""
+    for timestamp, *_ in rows:
+        if timestamp < NO_TIMESTAMP:
+            raise UnconvertibleError(f"Invalid negative timestamp {timestamp}")

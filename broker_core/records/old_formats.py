@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from broker_core.kernel.problems import problem
 from broker_core.records.batch import RECORD_WORK, decode_records, encode_batch
 from broker_core.records.compression import ZSTD
-from broker_core.records.conversion import new_records, work_of
+from broker_core.records.conversion import check_times, new_records, work_of
 from broker_core.records.errors import (
     DecompressedTooLargeError,
     DecompressionError,
@@ -39,7 +39,7 @@ from broker_core.records.errors import (
 from broker_core.records.header import Batch
 from broker_core.records.legacy import decode_message, encode_message_set, with_offset_and_time
 from broker_core.records.record import NewRecord, Record
-from broker_core.records.record_rules import NO_TIMESTAMP, check_records
+from broker_core.records.record_rules import NO_TIMESTAMP, OLD, check_records
 
 if TYPE_CHECKING:
     from broker_core.records.validate import ValidationRules
@@ -58,8 +58,10 @@ def fitted(
     source = _codec_of(batches)
     _check_alike(batches, source)
     _check_carried(batches[0], rules.magic)
-    records = _records(batches, rules, most_records)
-    check_records(records, rules, now_ms)
+    parts = _records(batches, rules, most_records)
+    for batch, part in zip(batches, parts, strict=True):
+        check_records(part, rules, now_ms, shown_as=OLD if batch.header.is_log_append_time else None)
+    records = [record for part in parts for record in part]
     target = source if rules.compression is None else rules.compression
     if _stays(batches[0], records, source, target, rules.magic):
         out = _in_place(batches, records, rules, now_ms, first_offset)
@@ -93,23 +95,26 @@ def _check_carried(batch: Batch, magic: int) -> None:
         raise UnsupportedFormatError(f"Idempotent records cannot be used with magic version {magic}")
 
 
-def _records(batches: Sequence[Batch], rules: ValidationRules, most_records: int) -> list[Record]:
-    """All records; what they took is added to the work of the rules, the most that it can be if they are refused."""
-    before, records = rules.work, []
+def _records(batches: Sequence[Batch], rules: ValidationRules, most_records: int) -> list[list[Record]]:
+    """Those of each batch; what they took is added to the work of the rules, the most that it can be if they are
+    refused."""
+    before, count = rules.work, 0
+    parts: list[list[Record]] = []
     rules.work += rules.decompressed_bound if batches[0].header.compression else RECORD_WORK * len(batches)
     for batch in batches:
         if batch.header.magic == 2:
-            records += decode_records(batch, rules.decompressed_bound)
+            parts.append(decode_records(batch, rules.decompressed_bound))
         else:
             if batch.header.compression > LARGEST_CODEC:
                 raise DecompressionError(f"Unknown compression type id: {batch.header.compression}")
             if batch.header.compression == ZSTD:
                 raise InvalidRecordError(problem("magic_codec", magic=batch.header.magic, codec=ZSTD))
-            records += decode_message(batch, rules.decompressed_bound, proved=True)
-        if len(records) > most_records:
+            parts.append(decode_message(batch, rules.decompressed_bound, proved=True))
+        count += len(parts[-1])
+        if count > most_records:
             raise DecompressedTooLargeError(problem("old_records", n=most_records))
-    rules.work = before + work_of(records)
-    return records
+    rules.work = before + sum(map(work_of, parts))
+    return parts
 
 
 def _stays(first: Batch, records: list[Record], source: int, target: int, magic: int) -> bool:
@@ -152,11 +157,9 @@ def _check_writable(rows: Sequence[NewRecord], codec: int, magic: int) -> None:
     """What Kafka's MemoryRecordsBuilder refuses."""
     if magic < 2 and codec == ZSTD:
         raise UnconvertibleError(f"ZStandard compression is not supported for magic {magic}")
-    for timestamp, _, _, headers in rows:
-        if timestamp < NO_TIMESTAMP:
-            raise UnconvertibleError(f"Invalid negative timestamp {timestamp}")
-        if magic < 2 and headers:
-            raise UnconvertibleError(f"Magic v{magic} does not support record headers")
+    check_times(rows)
+    if magic < 2 and any(headers for *_, headers in rows):
+        raise UnconvertibleError(f"Magic v{magic} does not support record headers")
 
 
 def check_sizes(batches: Sequence[Batch], size: int, rules: ValidationRules) -> None:

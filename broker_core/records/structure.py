@@ -16,8 +16,8 @@ refused before anything is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
@@ -27,9 +27,11 @@ from broker_core.records.varint import MAX_VARINT_BYTES, MAX_VARLONG_BYTES, read
 HEADERS_A_STEP = 8
 SMALLEST_RECORD = 7
 """Length, attributes, two deltas, two lengths and a header count, of one byte each."""
+SMALLEST_DELTA = -(1 << 63)
 _FIRST_RUN, _LONGEST_RUN = 8, 4096
 _LAST = bytes(range(0x80))
 _MORE = bytes(range(0x80, 0x100))
+_ODD = bytes(range(1, 0x100, 2))
 Columns: TypeAlias = "Sequence[tuple[int, bytes]]"
 """Place in the record, and the bytes that may stand there."""
 
@@ -43,10 +45,17 @@ def check_count(size: int, count: int, most: int | None = None) -> None:
         raise DecompressedTooLargeError(problem("packed_records", n=count))
 
 
-def check_structure(data: Buffer, position: int, count: int, most_headers: int | None = None) -> int:
+class Structure(NamedTuple):
+    """What was seen on the way: the steps taken, and the largest difference of a record's time to its batch's."""
+
+    steps: int
+    latest_delta: int
+
+
+def check_structure(data: Buffer, position: int, count: int, most_headers: int | None = None) -> Structure:
     """Check that exactly `count` records stand from `position` to the end, with `most_headers` in all of them.
 
-    Returns the steps that it took. Raises InvalidRecordError, DecompressedTooLargeError.
+    Raises InvalidRecordError, DecompressedTooLargeError.
     """
     end = len(data)
     left = most_headers if most_headers is not None else end  # there are fewer headers than bytes
@@ -54,6 +63,7 @@ def check_structure(data: Buffer, position: int, count: int, most_headers: int |
     if count > 2:
         data = bytes(data)  # columns of bytes are cut out ten times as fast as those of a view
     index = steps = patience = 0
+    latest = SMALLEST_DELTA
     longest = _FIRST_RUN
     while index < count:
         try:
@@ -62,10 +72,13 @@ def check_structure(data: Buffer, position: int, count: int, most_headers: int |
             if length < 0 or stop > end:
                 raise InvalidRecordError(problem("length_unfit", n=length), problem("at_record", n=index))
             places = _check_record(data, start, stop, index, left)
+            delta, _ = _small(data, start + 1, MAX_VARLONG_BYTES)
         except DecompressedTooLargeError:
             raise
         except (IndexError, CorruptRecordError):
             raise InvalidRecordError("Found invalid record structure", problem("at_record", n=index)) from None
+        if delta > latest:
+            latest = delta
         left -= places[4]
         steps += 1 + places[4] // HEADERS_A_STEP
         index += 1
@@ -77,12 +90,14 @@ def check_structure(data: Buffer, position: int, count: int, most_headers: int |
             run = _run(data, position, stride, most, _columns(data, position, start, places)) if most > 0 else 0
             longest = min(longest * 8, _LONGEST_RUN) if run == most else _FIRST_RUN
             patience = 0 if run > 4 else 16
+            if run:
+                latest = max(latest, _latest_of_run(data, start + 1 + stride, places[0] + stride, stride, run))
             index += run
             stop += stride * run
         position = stop
     if position != end:
         raise InvalidRecordError(problem("behind_records", size=end - position, n=count))
-    return steps
+    return Structure(steps, latest)
 
 
 def _check_record(data: Buffer, start: int, stop: int, index: int, left: int) -> tuple[int, int, int, int, int]:
@@ -104,11 +119,11 @@ def _check_record(data: Buffer, start: int, stop: int, index: int, left: int) ->
     return offset_at, key_at, value_at, headers_at, headers
 
 
-def _small(data: Buffer, position: int) -> tuple[int, int]:
+def _small(data: Buffer, position: int, longest: int = MAX_VARINT_BYTES) -> tuple[int, int]:
     byte = data[position]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), position + 1
-    return read_varint(data, position, MAX_VARINT_BYTES)
+    return read_varint(data, position, longest)
 
 
 def _behind(data: Buffer, position: int, longest: int) -> int:
@@ -174,3 +189,21 @@ def _run(data: Buffer, position: int, stride: int, most: int, columns: Columns) 
         if most == 0:
             return 0
     return most
+
+
+def _latest_of_run(data: Buffer, first: int, behind: int, stride: int, count: int) -> int:
+    """The largest of `count` varints that are equally long, from `first` to `behind`, one every `stride` bytes.
+
+    Seven bits a byte, the lowest first; the lowest of all is the sign. Without one below 0 the largest is that with
+    the largest last byte, then the last but one, and so on: what `max` of tuples finds.
+    """
+    span = stride * (count - 1) + 1
+    columns = [bytes(data[at : at + span : stride]) for at in reversed(range(first, behind))]
+    rows: Iterable[tuple[int, ...]] = zip(*columns, strict=True)
+    positive = len(columns[-1].translate(None, _ODD))
+    if 0 < positive < count:
+        rows = (row for row in rows if not row[-1] & 1)
+    folded = 0
+    for byte in max(rows) if positive else min(rows):
+        folded = folded << 7 | byte & 0x7F
+    return (folded >> 1) ^ -(folded & 1)

@@ -13,11 +13,13 @@ One pass over the headers; records are looked at only where a rule needs them.
 | F. it decompresses | UNKNOWN_SERVER_ERROR |
 | F. to no more than `decompressed_bound`, `MOST_RECORDS` records and `MOST_HEADERS` headers | MESSAGE_TOO_LARGE |
 | F. `count` records fill it exactly, fields and headers fill each record (see `structure`) | INVALID_RECORD |
-| G. a producer must not say LogAppendTime | INVALID_TIMESTAMP |
+| G. a producer should not say LogAppendTime (see `record_rules`) | INVALID_TIMESTAMP |
 | H. a key in every record (compacted topics): decodes the batch | INVALID_RECORD |
 | H. timestamps within `message.timestamp.before.max.ms` / `after.max.ms` (when set): decodes, too | INVALID_TIMESTAMP |
 
-A compressed batch is decompressed for F and then stored as it came. What F and H took is counted in `work` of the
+A compressed batch is decompressed for F and then stored as it came. The latest time in the header of a batch is what
+the records say, whatever the producer wrote there, and unless the topic has LogAppendTime the batch has CreateTime: one
+that says otherwise is stored with a header of its own. What F and H took is counted in `work` of the
 rules, so that a request of many batches can be served in slices.
 
 Where the topic has a `compression.type` of its own and the batch another one, it is compressed anew; a control batch is
@@ -37,6 +39,7 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
 from broker_core.records.batch import (
     RECORD_WORK,
+    assign_create_time,
     records_bytes,
 )
 from broker_core.records.compression import DEFAULT_BOUND, ZSTD
@@ -45,7 +48,6 @@ from broker_core.records.errors import (
     CorruptRecordError,
     DecompressionError,
     InvalidRecordError,
-    InvalidTimestampError,
     RecordListTooLargeError,
     RecordTooLargeError,
     UnsupportedCompressionError,
@@ -68,7 +70,7 @@ from broker_core.records.header import (
 )
 from broker_core.records.old_formats import check_sizes, fitted
 from broker_core.records.record import Record, decode_body
-from broker_core.records.record_rules import CREATE_TIME, check_records
+from broker_core.records.record_rules import CREATE_TIME, NO_TIMESTAMP, PARTIAL, WHOLE, check_records
 from broker_core.records.structure import SMALLEST_RECORD, check_count, check_structure
 
 MOST_RECORDS, MOST_HEADERS = 64 * 1024, 128 * 1024
@@ -133,15 +135,17 @@ def validate_batches(
     else:
         batches = _split(buffer)
     unfit = rules.magic < 2
+    latest: list[int] = []
     for batch in batches:
+        header = batch.header
         _check_bytes(batch, rules, origin)
-        if batch.header.magic == 2:
-            _check_batch(batch, rules, now_ms, origin)
-            if rules.compression in (None, batch.header.compression) or batch.header.attributes & CONTROL:
+        if header.magic == 2:
+            latest.append(_check_batch(batch, rules, now_ms, origin))
+            if _keeps_codec(header, rules) and (rules.timestamp_type or _keeps_time(header, latest[-1])):
                 continue
         unfit = True
     if unfit:
-        return _convert(batches, rules, now_ms, first_offset)
+        return _convert(batches, latest, rules, now_ms, first_offset)
     return _new(Validated, ([batch[0] for batch in batches], buffer))
 
 
@@ -172,8 +176,16 @@ def _check_bytes(batch: Batch, rules: ValidationRules, origin: str) -> None:
         ensure_valid(batch)
 
 
-def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str) -> None:
-    """Cases E to H."""
+def _keeps_codec(header: BatchHeader, rules: ValidationRules) -> bool:
+    return rules.compression is None or rules.compression == header.compression or header.attributes & CONTROL != 0
+
+
+def _keeps_time(header: BatchHeader, latest_ms: int) -> bool:
+    return header.max_timestamp == latest_ms and not header.attributes & APPEND_TIME_BIT
+
+
+def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str) -> int:
+    """Cases E to H. The latest time of its records, NO_TIMESTAMP where none has any."""
     header = batch.header
     attributes = header.attributes
     place = problem("at_batch_byte", position=batch.position)
@@ -195,10 +207,6 @@ def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str)
     codec = attributes & COMPRESSION_MASK
     if codec > ZSTD:
         raise DecompressionError(f"Unknown compression type id: {codec}")
-    if attributes & APPEND_TIME_BIT:
-        raise InvalidTimestampError(
-            "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime.", place
-        )
     before = rules.work  # a batch that is refused counts for the most that looking at it can take
     rules.work = before + (rules.decompressed_bound if codec else len(batch.data) * _MOST_WORK_PER_BYTE)
     if codec:
@@ -207,19 +215,26 @@ def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str)
         work, position = len(body), 0
     else:
         body, work, position = batch.data, 0, HEADER_SIZE
-    if rules.per_record:
-        _check_records(header, bytes(body[position:]), rules, now_ms)
+    if rules.per_record or attributes & APPEND_TIME_BIT:
+        latest_ms = _check_records(header, bytes(body[position:]), rules, now_ms)
         work += RECORD_WORK * header.record_count
     else:
-        work += RECORD_WORK * check_structure(body, position, header.record_count, MOST_HEADERS if codec else None)
+        seen = check_structure(body, position, header.record_count, MOST_HEADERS if codec else None)
+        latest_ms = max(header.base_timestamp + seen.latest_delta, NO_TIMESTAMP)
+        work += RECORD_WORK * seen.steps
     rules.work = before + work
+    return min(latest_ms, LONG_MAX)
 
 
-def _check_records(header: BatchHeader, body: bytes, rules: ValidationRules, now_ms: int) -> None:
-    """Case H."""
+def _check_records(header: BatchHeader, body: bytes, rules: ValidationRules, now_ms: int) -> int:
+    """Cases G and H; the latest time."""
     most = MOST_HEADERS if header.compression else None
-    records = decode_body(body, header.record_count, header.base_offset, header.base_timestamp, most_headers=most)
-    check_records(_counted(header, records), rules, now_ms, header.is_control)
+    append_time = shown_as = None
+    if header.attributes & APPEND_TIME_BIT:
+        append_time = header.max_timestamp
+        shown_as = PARTIAL if header.compression and _keeps_codec(header, rules) else WHOLE
+    records = decode_body(body, header.record_count, header.base_offset, header.base_timestamp, append_time, most)
+    return check_records(_counted(header, records), rules, now_ms, header.is_control, shown_as)
 
 
 def _counted(header: BatchHeader, records: Iterable[Record]) -> Iterator[Record]:
@@ -229,19 +244,24 @@ def _counted(header: BatchHeader, records: Iterable[Record]) -> Iterator[Record]
         yield record
 
 
-def _convert(batches: list[Batch], rules: ValidationRules, now_ms: int, first_offset: int) -> Validated:
-    """To the magic of the log (see `old_formats`), or to the topic's codec."""
+def _convert(
+    batches: list[Batch], latest: list[int], rules: ValidationRules, now_ms: int, first_offset: int
+) -> Validated:
+    """To the magic of the log (see `old_formats`), or to the topic's codec and the `latest` times of the records."""
     if rules.magic < 2 or any(batch.header.magic < 2 for batch in batches):
         out = fitted(batches, rules, now_ms, first_offset, MOST_RECORDS)
         made = list(iterate_batches(out))
         check_sizes(made, len(out), rules)
         return Validated([batch.header for batch in made], out)
     out = bytearray()
-    for batch in batches:
-        codec = rules.compression
-        out += batch.data if codec is None or batch.header.compression == codec else recompress(
-            batch, codec, rules.decompressed_bound, rules.level
-        )
+    for batch, latest_ms in zip(batches, latest, strict=True):
+        if rules.compression is None or _keeps_codec(batch.header, rules):
+            data = bytearray(batch.data)
+            if not rules.timestamp_type and not _keeps_time(batch.header, latest_ms):
+                assign_create_time(data, latest_ms)
+        else:
+            data = recompress(batch, rules.compression, rules.decompressed_bound, rules.level)
+        out += data
     return Validated([batch.header for batch in iterate_batches(out)], out)
 
 

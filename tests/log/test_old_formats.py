@@ -140,7 +140,7 @@ def test_magic_0_is_kept_by_the_time_of_the_last_append_and_other_formats_by_the
     for hour in range(4):
         log.append_as_leader(encode_batch(rows(0, 6)), 0, NOW + hour * DAY // 24)
     log.update_high_watermark(log.log_end_offset)
-    assert len(log.segments) == 4 and log.max_timestamp_offset() is None
+    assert len(log.segments) == 4 and log.max_timestamp_offset() == (0, -1, -1)
     assert log.delete_old_segments(NOW + DAY) == 0
     assert log.delete_old_segments(NOW + DAY + 2 * DAY // 24 + 1) == 3
     set_format(log, "0.10.2", retention_ms=DAY, segment_bytes=500)

@@ -141,6 +141,21 @@ def settings_of_the_topic(k: Script) -> None:
     lies(k, "a format above the protocol", name)
 
 
+def append_times(k: Script) -> None:
+    """Messages and wrappers of magic 1 that say LogAppendTime, as only a broker may, for logs of today."""
+    for topic, configs in (("append-times", {"message_timestamp_type": "LogAppendTime"}), ("create-times", {})):
+        make_topic(k, topic, **configs)
+        for bit in (0, 8):
+            for at in (THEN, -1):
+                one, two = encode_message(1, 0, at, b"k", b"a", bit), encode_message(1, 1, at, b"k", b"b", bit)
+                for title, data in (
+                    ("message", one), ("messages", one + two), ("wrapper without", wrapper(1, one, two, at=at)),
+                    ("wrapper with", wrapper(1, one, two, at=at, attributes=8)),
+                ):  # fmt: skip
+                    k(f"{title} {bit} of {at} to {topic}", PRODUCE, 2, produce(topic, data))
+        lies(k, f"{topic} hold", topic)
+
+
 def refused(k: Script) -> None:
     """What an old format cannot carry, and messages that lie."""
     anew = {"transactional_id": None, "transaction_timeout": 60_000, "producer_id": -1, "producer_epoch": -1}

@@ -8,6 +8,7 @@ import uuid
 from typing import Any
 
 from broker_core.records import encode_batch
+from broker_core.records.header import crc_of, iterate_batches
 from broker_core.records.legacy import encode_message_set
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
@@ -66,6 +67,46 @@ def producing(k: Script) -> None:
     k("read back", FETCH, 11, fetch("produce"))
     k("read gzipped", FETCH, 11, fetch("gzipped"))
     k("read append time", FETCH, 11, fetch("append-time"))
+
+
+def times_that_lie(k: Script) -> None:
+    """Batches that say LogAppendTime, as only a broker may, and headers that say another time than their records."""
+    forever = {"retention_ms": "-1"}
+    topics = {
+        "times": forever,
+        "append-times": {"message_timestamp_type": "LogAppendTime", **forever},
+        "narrow-times": {"message_timestamp_before_max_ms": "1000", "message_timestamp_after_max_ms": "1000", **forever},
+        "gzipped-times": {"compression_type": "gzip", **forever},
+        "keyed-times": {"cleanup_policy": "compact", "min_cleanable_dirty_ratio": "1.0"},
+    }
+    for name, configs in topics.items():
+        make_topic(k, name, **configs)
+        for codec in (0, 1, 3):
+            for title, data in (
+                ("append time", batch(b"a", b"b", compression=codec, timestamp_type=1)),
+                ("append time, none", timed(batch(b"a", b"b", compression=codec, timestamp_type=1), -1)),
+                ("append time, no key", timed(batch(b"a", key=None, compression=codec, timestamp_type=1), -1)),
+                ("append time, later", timed(batch(b"a", b"b", compression=codec, timestamp_type=1), THEN + 5000)),
+                ("append time, before 1970", timed(batch(b"a", compression=codec, timestamp_type=1), -5)),
+                ("later", timed(batch(b"a", b"b", compression=codec), THEN + 5000)),
+                ("none", timed(batch(b"a", b"b", compression=codec), -1)),
+                ("before 1970", batch(b"a", b"b", at=-5, compression=codec)),
+                ("no time", batch(b"a", at=-1, compression=codec)),
+            ):
+                k(f"{title}, {codec} to {name}", PRODUCE, 9, produce(name, data))
+        k(f"read {name}", FETCH, 11, fetch(name))
+        for moment in (-3, THEN, THEN + 1, THEN + 2, THEN + 5000):
+            k(f"{name} at {moment}", ApiKey.LIST_OFFSETS, 7, list_offsets(name, moment))
+        data = bytes(k.ask(FETCH, 11, fetch(name)).responses[0].partitions[0].records or b"")
+        heads = [one.header for one in iterate_batches(data)]
+        k.note(f"latest in {name}", [k.moment(head.max_timestamp) for head in heads])
+
+
+def timed(data: bytearray, latest: int) -> bytearray:
+    """A batch whose header says that its latest record is of `latest`."""
+    struct.pack_into(">q", data, 35, latest)
+    struct.pack_into(">I", data, 17, crc_of(data))
+    return data
 
 
 def producing_wrongly(k: Script) -> None:

@@ -28,6 +28,7 @@ RECORDED = Path(__file__).with_name("kafka_3_9_answers.json")
 SCRIPTS: dict[str, Callable[[Script], None]] = {
     "producing": script_records.producing,
     "producing wrongly": script_records.producing_wrongly,
+    "times that lie": script_records.times_that_lie,
     "idempotence": script_records.idempotence,
     "fetching": script_records.fetching,
     "fetch sessions": script_records.fetch_sessions,

@@ -27,6 +27,7 @@ RECORDED = Path(__file__).with_name("kafka_3_9_formats.json")
 SCRIPTS: dict[str, Callable[[Script], None]] = {
     "written": script_formats.written,
     "settings": script_formats.settings_of_the_topic,
+    "append times": script_formats.append_times,
     "refused": script_formats.refused,
     "mixed": script_formats.mixed,
 }

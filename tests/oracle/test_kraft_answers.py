@@ -36,6 +36,7 @@ OF_BROKERS: dict[str, Callable[[Script], None]] = {
     **script_kraft.OF_BROKERS,
     "producing": script_records.producing,
     "producing wrongly": script_records.producing_wrongly,
+    "times that lie": script_records.times_that_lie,
     "idempotence": script_records.idempotence,
     "fetch sessions": script_records.fetch_sessions,
     "offsets": script_records.offsets,

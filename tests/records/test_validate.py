@@ -66,7 +66,7 @@ def test_several_batches_pass_in_order() -> None:
         (encode_batch([(NOW, b"\0\0\0\0", b"", ())], control=True), InvalidRecordError),
         (batch(producer_id=5, producer_epoch=0), InvalidRecordError),
         (patched(batch(), 21, b"\x00\x05"), DecompressionError),
-        (batch(timestamp_type=1), InvalidTimestampError),
+        (patched(batch(timestamp_type=1), 35, b"\xff" * 8), InvalidTimestampError),
     ],
 )
 def test_what_lies_or_is_damaged_is_refused(data: bytes, error: type[RecordsError]) -> None:
@@ -99,6 +99,33 @@ def test_timestamps_outside_the_bounds_are_named() -> None:
     with pytest.raises(InvalidTimestampError) as caught:
         validate_batches(encode_batch(records), rules, NOW)
     assert [index for index, _ in caught.value.faults] == [2, 3]
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+@pytest.mark.parametrize("rules", [RULES, ValidationRules(after_max_ms=1000)])
+def test_a_header_says_the_latest_time_of_its_records_in_the_log(rules: ValidationRules, codec: int) -> None:
+    for deltas in ((0,), (0, 5, 3), (0, -5), *([n * step % 301 - less for n in range(90)] for step in (0, 1, 7, 250) for less in (0, 300))):
+        records = [(NOW + delta, b"k", b"v", ()) for delta in deltas]
+        for said in (-1, NOW + 900):
+            data = patched(encode_batch(records, compression=codec), 35, said.to_bytes(8, "big", signed=True))
+            (header,), kept = validate_batches(data, rules, NOW)
+            assert header.max_timestamp == max(record[0] for record in records) and header.crc == crc_of(kept)
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+@pytest.mark.parametrize("topic_codec", [None, 3])
+def test_a_producer_that_says_append_time_is_taken_where_the_topic_has_create_time(codec: int, topic_codec: int | None) -> None:
+    data = encode_batch([(NOW - 5, b"k", b"v", ()), (NOW, b"k", b"v", ())], compression=codec, timestamp_type=1)
+    rules = ValidationRules(compression=topic_codec)
+    (header,), kept = validate_batches(data, rules, NOW)
+    assert (header.is_log_append_time, header.max_timestamp, header.crc) == (False, NOW, crc_of(kept))
+    assert [NOW - one.timestamp for one in decode_records(kept)] == ([5, 0] if topic_codec is None else [0, 0])
+    with pytest.raises(InvalidTimestampError, match="invalid timestamp") as caught:
+        validate_batches(data, ValidationRules(timestamp_type=1), NOW)
+    name = "PartialDefaultRecord" if codec else "DefaultRecord"
+    assert [(index, text.split(", key")[0]) for index, text in caught.value.faults] == [
+        (index, f"Invalid timestamp type in message {name}(offset={index}, timestamp={NOW}") for index in (0, 1)
+    ]
 
 
 def test_coordinators_may_write_markers_and_any_base_offset() -> None:
