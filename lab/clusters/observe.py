@@ -134,7 +134,8 @@ def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
         str(broker): {
             "id": broker, "node": node.name, "state": node.state, "how": node.how_stopped,
             "registered": broker in known, **addresses.get(node.name, nowhere),
-            "incarnation": node.incarnation, "disk": rules(node), **_nearness(spec, described.get(broker)),
+            "incarnation": node.incarnation, "disk": rules(node), "clock_ms": node.clock_skew_ms,
+            **_nearness(spec, described.get(broker)),
         }
         for broker, node in brokers(world)
     }  # fmt: skip

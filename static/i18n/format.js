@@ -48,6 +48,13 @@ function millis(value) {
   return number >= 1000 ? `${number / 1000} s` : `${number} ms`;
 }
 
+/** How wrong a clock is: 3600000 -> "+1 h", -1500 -> "−1.5 s". */
+export function skew(ms) {
+  const size = Math.abs(ms);
+  const [figure, unit] = size >= 3_600_000 ? [size / 3_600_000, "h"] : size >= 60_000 ? [size / 60_000, "min"] : size >= 1000 ? [size / 1000, "s"] : [size, "ms"];
+  return `${ms < 0 ? "−" : "+"}${Number(figure.toPrecision(3))} ${unit}`;
+}
+
 /** What a link does to what it carries, each with its figure: "delay 100 ms, loss 30 %". */
 function linkText({ delay_us, jitter_us, drop, duplicate, reorder, bandwidth }, words) {
   const percent = (share) => `${Math.round(100 * share)} %`;
@@ -117,10 +124,11 @@ function endOf(end, words) {
 export function commandText(command, words) {
   if (!command || typeof command !== "object") return String(command ?? "");
   const { do: verb, ...rest } = command;
-  const name = words[`do.${verb}`] ?? verb;
+  const name = words[verb === "clock_skew" && rest.ms === 0 ? "do.clock_right" : `do.${verb}`] ?? verb;
   const about = Object.entries(rest).map(([key, value]) => {
     if (key === "broker") return `${words["noun.broker"]} ${value}`;
     if (key === "node") return endOf(value, words);
+    if (key === "ms" && verb === "clock_skew") return value ? skew(value) : null;
     if (key === "topic" || key === "name") return String(value);
     if (key === "between" && Array.isArray(value)) return value.map((end) => endOf(end, words)).join(" – ");
     if (words[`who.${key}`]) return who(key, value, words);
@@ -128,7 +136,7 @@ export function commandText(command, words) {
     if (Array.isArray(value)) return `${key} ${value.join(" – ")}`;
     if (value !== null && typeof value === "object") return Object.entries(value).map(([name, one]) => `${name}=${one ?? words["noun.default"]}`).join(", ");
     return `${key}=${value}`;
-  });
+  }).filter((text) => text !== null);
   return about.length ? `${name}: ${about.join(", ")}` : name;
 }
 

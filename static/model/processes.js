@@ -1,4 +1,5 @@
 /** Events of processes, links, connections, the coordination tree and the controller. */
+import { brokerMeant } from "./meant.js";
 import { OPERATOR, brokerNode, brokerOf, isMachine, kindOf, zookeeperNode } from "./names.js";
 import { emptyDisks, keepStopped, putBack } from "./partitions.js";
 import { leaveQuorum } from "./quorum.js";
@@ -32,8 +33,17 @@ function changeLink(draft, { source, dest, partitioned, ...what }) {
   draft.root.links = now.partitioned || LINK.some((name) => now[name] !== (usual[name] ?? 0)) ? [...others, now] : others;
 }
 
-/** What was asked of a built-in client; it holds once the client's process starts. Disks are emptied at once. */
+/** Clocks are wrong from a command on, until another one or the end of all faults; no other event tells of it. */
+function setClocks(draft, asked) {
+  const id = asked.do === "clock_skew" ? brokerMeant(draft.root, asked) : null;
+  if (id !== null) draft.own("brokers", id).clock_ms = asked.ms;
+  const wrong = asked.do === "stop_all_faults" ? Object.keys(draft.root.brokers).filter((one) => draft.root.brokers[one].clock_ms) : [];
+  for (const one of wrong) draft.own("brokers", one).clock_ms = 0;
+}
+
+/** What was asked of a built-in client; it holds once the client's process starts. Disks are emptied at once, and clocks set. */
 function command(draft, { command: asked }) {
+  if (asked) setClocks(draft, asked);
   if (asked?.do === "wipe") emptyDisks(draft, asked.node ?? brokerNode(asked.broker));
   if (asked?.do === "start_client" && asked.kind) draft.make("wanted")[asked.name] = { kind: asked.kind, settings: asked.settings ?? {} };
   if (asked?.do === "set_client" && draft.root.clients[asked.name]) Object.assign(draft.make("clients", asked.name, "settings"), asked.set);
@@ -68,7 +78,7 @@ function leaveEnsemble(draft, node, role) {
 export const processes = {
   command,
   broker_added(draft, { broker, rack, replica_selector }, { node }) {
-    const found = { id: broker, node, state: "stopped", how: null, registered: false, host: "", port: 0, incarnation: 0, disk: [], rack, replica_selector };
+    const found = { id: broker, node, state: "stopped", how: null, registered: false, host: "", port: 0, incarnation: 0, disk: [], clock_ms: 0, rack, replica_selector };
     Object.assign(draft.make("brokers", String(broker)), found);
   },
   command_refused(draft, { command: { do: verb } }) {

@@ -289,20 +289,22 @@ export function readerPlaces(found, scale, x, nobody) {
   });
 }
 
-/** Readers on the log that they read: ▲ committed offset, △ position, and from there the lag as a length up to the high watermark. */
+/** Readers on the log that they read: ▲ committed offset, △ position, and from ▲ on the lag as a length up to the high watermark: hollow as far as it has read. */
 function readers(view, facts, found, scale, x, y, deep) {
   const { words } = view;
   return readerPlaces(found, scale, x, words.t("stage.nobody_reads")).map((one) => {
     const { group, member, committed, position, reading, lag, from, at, end, sign, left } = one;
+    const read = position === null ? at : x + scale(position); // so far it has read, and not committed it yet
     const told = words.t(reading ? "stage.reader" : "stage.reader_none", {
       group, member: member ?? "", committed: committed ?? "–", position: position ?? "–", lag: lag ?? 0
     });
     return h("g", { key: `reader:${group}:${member}`, class: `reader${reading ? "" : " nobody"}`, "data-reader": `${group}:${facts.name}` },
       h("title", {}, told),
       end > at + 1 && h("line", { key: "lag", class: "lag", x1: at, x2: end, y1: y + 4.5, y2: y + 4.5 }),
+      read > at + 1 && h("line", { key: "read", class: "read", x1: at, x2: read, y1: y + 4.5, y2: y + 4.5 }),
       h("path", { key: "at", class: "at", d: `M${at.toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z` }),
       position !== null && position !== from && h("path", {
-        key: "position", class: "position", d: `M${(x + scale(position)).toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z`
+        key: "position", class: "position", d: `M${read.toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z`
       }),
       deep && left !== null && h("text", { key: "who", class: "reader-name", x: left, y: y + 8 }, sign));
   });

@@ -5,6 +5,7 @@
 import { running } from "../model/clients.js";
 import { OPERATOR, brokerNode, isKRaft, isMachine, zookeeperNode } from "../model/names.js";
 import { icon } from "./icons.js";
+import { clock } from "./mischief.js";
 import { linkItems, linkTitle } from "./links.js";
 import { h } from "./patch.js";
 
@@ -36,9 +37,10 @@ function brokerItems({ state }, name) {
   const apart = isApart(state, brokerNode(name));
   const found = processItems(broker.state, target);
   const twin = ["add_machine", { do: "add_machine", ...target }];
-  if (broker.state === "stopped") return [...found, ["wipe", { do: "wipe", ...target }], twin, ["open"]];
+  const right = broker.clock_ms ? [["clock_right", clock(state, name)]] : [];
+  if (broker.state === "stopped") return [...found, ["wipe", { do: "wipe", ...target }], ...right, twin, ["open"]];
   return [
-    ...found, twin, ["power_loss", { do: "power_loss", ...target }],
+    ...found, ...right, twin, ["power_loss", { do: "power_loss", ...target }],
     apart ? ["stop_all_faults", { do: "stop_all_faults" }] : ["isolate", { do: "isolate", ...target }], ["open"]];
 }
 

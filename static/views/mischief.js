@@ -27,6 +27,9 @@ export function linkFaults(view, between) {
     lever(view, "random_halves", () => ({ do: "random_halves" })));
 }
 
+/** Sets the clock of broker `id` wrong by an hour, or right again. */
+export const clock = ({ brokers }, id) => ({ do: "clock_skew", broker: Number(id), ms: brokers[id]?.clock_ms ? 0 : HOUR_MS });
+
 /**
  * Commands that harm what broker `id` keeps of the chosen partition, or its clock: {verb: command}; null where it keeps
  * nothing, or runs and has its indexes in memory. Pure.
@@ -39,7 +42,7 @@ export function harm({ state, chosenPartition: partition, topicName: topic, chos
     bit_flip: kept ? { do: "bit_flip", ...place, offset: log.leo - 1 } : null,
     lose_index: kept && state.brokers[id]?.state === "stopped" ? { do: "lose_index", ...place } : null,
     torn: { do: "power_loss", broker: Number(id), torn: true },
-    clock_skew: { do: "clock_skew", broker: Number(id), ms: HOUR_MS },
+    [state.brokers[id]?.clock_ms ? "clock_right" : "clock_skew"]: clock(state, id),
   };
 }
 

@@ -3,6 +3,7 @@ import { seconds } from "../i18n/format.js";
 import { fatesOf } from "../model/fates.js";
 import { truthOf } from "../model/figures.js";
 import { Tracer, partitionOf, readBy } from "../model/record.js";
+import { plain } from "../inspect/records.js";
 import { cellKind } from "./log.js";
 import { badge } from "./tabs/common.js";
 import { h } from "./patch.js";
@@ -50,7 +51,10 @@ function content(view, found) {
       words.t(other ? "record.replaced" : "record.unread"))]);
   const shown = (text) => (text === null ? h("i", { class: "hint" }, "null") : h("code", {}, text.length > LONG ? `${text.slice(0, LONG)}…` : text));
   return [row("key", shown(one.key)), row("value", shown(one.value)),
-    one.headers?.length > 0 && row("headers", one.headers.map(({ name }) => name).join(", ")),
+    one.headers?.length > 0 && row("headers", one.headers.map(({ name, value }, index) => h("div", { key: index, class: "record-header" },
+      h("code", {}, name),
+      " = ",
+      shown(plain(value))))),
     one.magic !== undefined && row("format", words.t("record.format_of", { magic: one.magic, codec: one.compression })),
     one.magic === 0 ? row("time", words.t("record.time_none")) : one.timestamp >= 0 && row("time", new Date(one.timestamp).toISOString()),
     one.producer >= 0 && row("producer", words.t("record.producer_of", { id: one.producer, sequence: one.sequence + record.offset - one.batch }))];

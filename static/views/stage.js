@@ -4,7 +4,6 @@
  * One row is a replica, one cell an offset; cells of one partition stand at the same place on every
  * broker, so what one replica lacks is a hole in its row.
  */
-import { FILTERS } from "../i18n/format.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
 import { formerController } from "../model/crown.js";
 import { lagging, observersOf } from "../model/quorum.js";
@@ -21,6 +20,7 @@ import { linkHandles } from "./links.js";
 import { serverIn, serversOf } from "./menu.js";
 import { h } from "./patch.js";
 import { side } from "./sides.js";
+import { troublesOf } from "./troubles.js";
 import { waySigns, ways } from "./ways.js";
 
 const ROOMY = 1000; // a stage with room for what its legend says of checksums
@@ -32,18 +32,6 @@ export function shownPartitions(topic, rows, chosen) {
   const at = Math.max(0, numbers.indexOf(chosen));
   const start = Math.min(Math.floor(at / rows) * rows, numbers.length - rows);
   return numbers.slice(start, start + rows);
-}
-
-/** What its disks do not do: {short, whole}, or null while they work. */
-function diskText(broker, words) {
-  if (!broker.disk?.length) return null;
-  const whole = FILTERS.disks(broker.disk, words.words);
-  return {
-    short: broker.disk.length > 1
-      ? words.t("disk.faults", { n: broker.disk.length })
-      : FILTERS.disks([{ kind: broker.disk[0].kind }], words.words),
-    whole
-  };
 }
 
 function stateText(broker, words) {
@@ -129,12 +117,11 @@ function brokerCard(view, box, former) {
   const hidden = topic ? Object.keys(topic.partitions).length - numbers.length : 0;
   const crown = crownOf(view, box.id, former);
   const note = stateText(broker, words);
-  const disk = diskText(broker, words);
+  const troubles = troublesOf(broker, words);
   const name = `${words.t("noun.broker")} ${box.id} `;
-  const faulty = disk ? `▤✕ ${disk.short}` : "";
   const end = box.x + box.w - 32; // of what stands in its head, before its menu
   const noted = end - Math.max(2, crown.room); // where its note on more partitions ends
-  const more = moreText(hidden, noted - box.x - 18, [name, note, faulty], words);
+  const more = moreText(hidden, noted - box.x - 18, [name, note, ...troubles.map(({ sign }) => sign)], words);
   return h("g", {
     key: box.id,
     class: `broker ${brokerClass(box.id)} ${broker.state}${broker.registered ? "" : " unregistered"}${view.spot?.kind === "broker" && view.spot.name === box.id ? " spot" : ""}`
@@ -147,11 +134,12 @@ function brokerCard(view, box, former) {
     h("rect", { class: "spine", x: box.x, y: box.y, width: 7, height: box.h + 1, rx: 3 }),
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 18 }, name,
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
-      disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), faulty)),
+      troubles.map(({ kind, sign, whole }) => h("tspan", { key: kind, class: `broker-state ${kind}`, dx: 5, [`data-${kind}`]: box.id },
+        h("title", {}, whole), sign))),
     hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: noted, y: box.y + 17 },
       h("title", {}, words.t("stage.more", { n: hidden })), more),
     worded ? pipelineWay(view, box) : below ? pipelineStrip(view, box, box.x + 18, end, box.h - WORDED + 4)
-      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), noted - (hidden > 0 ? widthOf(more, 7.6, 12) + 14 : 0)),
+      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + troubles.reduce((sum, { room }) => sum + room, 0), noted - (hidden > 0 ? widthOf(more, 7.6, 12) + 14 : 0)),
     crown.draw(end - 22, box.y + 5),
     numbers.map((number, index) => replicaRow(view, box, number, { ...places[index], alone: all === 1 })),
     dots(view, "broker", box.id, words.t("menu.of", { name: `${words.t("noun.broker")} ${box.id}` }), box.x + box.w - 27, box.y + 1),
@@ -313,7 +301,7 @@ export function legend(view) {
   return [
     entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"),
     lost ? entry("astray", "stage.legend.lost", "✕") : null, entry("astray", "stage.legend.absent", "⊘"), entry("bar", "stage.legend.hw"),
-    read ? entry("glyph reads", "stage.legend.reads", "▲") : null,
+    read ? [entry("glyph reads", "stage.legend.reads", "▲"), entry("glyph reads", "stage.legend.position", "△")] : null,
     doubled ? entry("glyph sign", "stage.legend.doubled", "×2") : null, behind ? entry("glyph sign", "stage.legend.reordered", "⇄") : null,
     transacted
       ? [

@@ -6,6 +6,7 @@ import { cellKind } from "./log.js";
 import { linkText } from "./links.js";
 import { serversOf } from "./menu.js";
 import { sidesText } from "./sides.js";
+import { troublesText } from "./troubles.js";
 import { h } from "./patch.js";
 
 const KEYS = new Set(["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "Enter"]);
@@ -19,7 +20,7 @@ function brokerText({ state, words, topic, topicName }, { name }) {
   const follows = partitions.filter(({ replicas }) => replicas.includes(Number(name))).length - leads;
   const shown = words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`);
   const role = state.cluster.controller === Number(name) ? ` ${words.t("words.is_controller")}` : "";
-  return words.t("stage.broker_text", { broker: name, state: shown, topic: topicName ?? "–", leads, follows }) + role;
+  return words.t("stage.broker_text", { broker: name, state: shown, topic: topicName ?? "–", leads, follows }) + role + troublesText(broker, words);
 }
 
 function replicaText(view, place) {

@@ -19,6 +19,7 @@ import { h } from "./patch.js";
 import { controllerText } from "./header.js";
 import { sidesText } from "./sides.js";
 import { shownPartitions } from "./stage.js";
+import { troublesText } from "./troubles.js";
 
 const PARTITIONS = 24;
 const MESSAGES = 12;
@@ -49,7 +50,7 @@ function brokers(view) {
     const shown = words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`);
     const now = state.cluster.controller === Number(id);
     const role = now ? ` ${words.t("words.is_controller")}` : former?.broker === Number(id) ? ` ${words.t("words.was_controller", { n: former.epoch })}` : "";
-    return h("li", { key: id }, words.t("stage.broker_text", { broker: id, state: shown, topic: topicName ?? "–", leads, follows }) + role);
+    return h("li", { key: id }, words.t("stage.broker_text", { broker: id, state: shown, topic: topicName ?? "–", leads, follows }) + role + troublesText(broker, words));
   });
 }
 

@@ -48,8 +48,14 @@ def test_a_fault_is_of_one_directory_or_of_all_and_a_clock_is_wrong(seen: LabPag
     seen.wait("lab.app.state.brokers[1].disk?.some((one) => one.kind === 'lost_fsync' && !one.directory)")
     seen.page.click("[data-fault=clock_skew]")
     seen.wait("lab.app.inquiry.get('broker', '1').found?.clock_skew_ms === 3600000")
+    seen.wait("document.querySelector('#scene-svg [data-clock=\"1\"]')?.textContent.endsWith('+1 h')")
+    seen.page.click("[data-fault=clock_right]")
+    seen.wait("document.querySelector('#scene-svg [data-clock]') === null")
+    seen.page.click("[data-fault=clock_skew]")
+    seen.see("[data-fault=clock_right]")
     seen.page.click("[data-fault=stop_all]")
     seen.wait("!lab.app.state.brokers[1].disk?.length && lab.app.inquiry.get('broker', '1').found.clock_skew_ms === 0")
+    seen.wait("lab.app.state.brokers[1].clock_ms === 0")
 
 
 def test_a_request_costs_the_threads_of_all_brokers(seen: LabPage) -> None:

@@ -21,7 +21,7 @@ def test_a_cell_opens_its_record_and_shows_its_value(visit: Open, language: str,
     seen.command(do="create_topic", topic=topic, partitions=1, replication_factor=3)
     seen.wait(f"lab.app.state.topics['{topic}']?.partitions[0]?.isr.length === 3")
     for value in ("red", "blue"):
-        seen.command(do="produce", topic=topic, key="paint", value=value, acks="all")
+        seen.command(do="produce", topic=topic, key="paint", value=value, acks="all", headers={"source": "screen", "empty": None})
     seen.page.evaluate("(topic) => lab.app.choose(topic)", topic)
     leader = seen.value("lab.app.chosenPartition.leader")
     cell = f'[data-record="{topic}-0@1@{leader}"]'
@@ -29,6 +29,7 @@ def test_a_cell_opens_its_record_and_shows_its_value(visit: Open, language: str,
     seen.page.click(cell)
     seen.wait("document.querySelector('[data-record-part=value]')?.innerText === 'blue'")
     assert seen.page.inner_text("[data-record-part=key]") == "paint"
+    assert seen.page.inner_text("[data-record-part=headers]").split("\n") == ["source = screen", "empty = null"]
     assert seen.page.inner_text("[data-record-part=copies]").count(committed) == 3
     assert "2" in seen.page.inner_text("[data-record-part=format]") and seen.page.inner_text("[data-record-part=time]").startswith("20")
     seen.page.click("[data-record-step='-1']")

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Story, namesOf } from "../../static/model/story.js";
+import { troublesOf, troublesText } from "../../static/views/troubles.js";
 import { sentence } from "../../static/views/story.js";
 import { Catalogue } from "../../static/i18n/catalogue.js";
-import { FILTERS, format } from "../../static/i18n/format.js";
+import { FILTERS, commandText, format } from "../../static/i18n/format.js";
 
 const read = (part, language) => JSON.parse(readFileSync(new URL(`../../web/messages/${part}.${language}.json`, import.meta.url)));
 const problems = (language) => JSON.parse(readFileSync(new URL(`../../broker_core/kernel/problems/${language}.json`, import.meta.url)));
@@ -121,6 +122,18 @@ test("every label that a module or the page asks for is in the catalogue", () =>
 
 test("an event that nobody knows is shown with its parameters", () => {
   assert.equal(en.say({ code: "new_thing", node: "broker-1", params: { a: 1 } }), 'new_thing {"a":1}');
+});
+
+test("a command about a clock says by how much it will be wrong, or that it is set right", () => {
+  const told = [3_600_000, -1500, 90_000, -250, 0].map((ms) => commandText({ do: "clock_skew", broker: 1, ms }, en.words));
+  assert.deepEqual(told, ["Wrong clock: broker 1, +1 h", "Wrong clock: broker 1, −1.5 s", "Wrong clock: broker 1, +1.5 min", "Wrong clock: broker 1, −250 ms", "Set the clock right: broker 1"]);
+});
+
+test("a broker's card has a sign for each of its troubles, and the same in words", () => {
+  const told = (broker, words) => [troublesOf(broker, words).map(({ sign }) => sign), troublesText(broker, words)];
+  assert.deepEqual(told({ disk: [], clock_ms: 0 }, en), [[], ""]);
+  assert.deepEqual(told({ disk: [{ kind: "slow" }], clock_ms: 3_600_000 }, en), [["▤✕ slow disk", "◷✕ +1 h"], " Disks: slow disk. Its clock is wrong by +1 h."]);
+  assert.deepEqual(told({ disk: [{ kind: "slow" }, { kind: "full" }], clock_ms: -5 }, ko), [["▤✕ 디스크 장애 2가지", "◷✕ −5 ms"], " 디스크: 느린 디스크, 디스크 가득 참. 시계가 −5 ms만큼 틀립니다."]);
 });
 
 test("disks say why they matter by their first fault, and something else when they work again", () => {

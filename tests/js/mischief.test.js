@@ -21,6 +21,16 @@ test("a broker without records has none to harm, but a clock and a disk of its o
   }
 });
 
+test("a clock is set wrong, and one that is wrong is set right, from the levers and from its broker's menu", () => {
+  const wrong = { ...state, brokers: { ...state.brokers, 2: { state: "running", clock_ms: 3_600_000 } }, links: [] };
+  assert.deepEqual(harm(view, "2").clock_skew, { do: "clock_skew", broker: 2, ms: 3_600_000 });
+  assert.equal(harm(view, "2").clock_right, undefined);
+  const right = { do: "clock_skew", broker: 2, ms: 0 };
+  assert.deepEqual([harm({ ...view, state: wrong }, "2").clock_right, harm({ ...view, state: wrong }, "2").clock_skew], [right, undefined]);
+  const offered = (id) => itemsOf({ state: wrong }, { kind: "broker", name: id }).find(([verb]) => verb === "clock_right")?.[1];
+  assert.deepEqual([offered("2"), offered("1")], [right, undefined]);
+});
+
 test("a menu offers what the state of its thing allows", () => {
   const state = { brokers: { 1: { state: "running" }, 2: { state: "stopped" } }, servers: { "controller-101": { state: "paused" } }, machines: { "machine-1": { state: "stopped" } }, links: [{ from: "broker-1", to: "broker-2", partitioned: true }], clients: {}, cluster: { controller_mode: "kraft" }, quorum: { voters: [101] } };
   const verbs = (kind, name) => itemsOf({ state, acks: "1", topicName: null }, { kind, name }).map(([verb]) => verb);

@@ -208,6 +208,19 @@ test("what a follower takes of its leader at once are the leader's batches, and 
   assert.deepEqual(orders(other).logs[2].tail, [[0, 3, 99, 71]]);
 });
 
+test("a clock is wrong from its command on, whatever names its broker, until it is set right or all faults end", () => {
+  const asked = (command, from) => reduce(from, [event("command", "operator", { command })]);
+  const clocks = (state) => Object.values(state.brokers).map(({ clock_ms: ms }) => ms ?? 0);
+  const two = asked({ do: "clock_skew", node: "broker-3", ms: -1500 }, asked({ do: "clock_skew", broker: 2, ms: 3_600_000 }, cluster));
+  assert.deepEqual(clocks(two), [0, 3_600_000, -1500]);
+  assert.deepEqual(clocks(asked({ do: "clock_skew", broker: 2, ms: 0 }, two)), [0, 0, -1500]);
+  assert.deepEqual(clocks(asked({ do: "stop_all_faults" }, two)), [0, 0, 0]);
+  const reigns = reduce(cluster, [event("controller_elected", "broker-3", { broker: 3, epoch: 1 })]);
+  const roles = [{ leader_of: "orders-0" }, { follower_of: "orders-0" }, { leader_of: "orders-7" }, { controller: "any" }];
+  assert.deepEqual(roles.map((role) => clocks(asked({ do: "clock_skew", ms: 5, ...role }, reigns))), [[5, 0, 0], [0, 5, 0], [0, 0, 0], [0, 0, 5]]);
+  assert.deepEqual(asked({ do: "clock_skew", broker: 9, ms: 5 }, cluster).brokers, cluster.brokers); // refused: there is none
+});
+
 test("an emptied disk holds no record, before its broker starts and when it ran until then; a refusal empties nothing", () => {
   const ends = (state) => Object.fromEntries(Object.entries(orders(state).logs).map(([id, { leo }]) => [id, leo]));
   const written = [1, 2].map((id) => event("log_appended", `broker-${id}`, { topic: "orders", partition: 0, base_offset: 0, last_offset: 4, crc: 1 }));
