@@ -19,6 +19,14 @@ SMALL = """[...document.querySelectorAll('body *')].filter((one) => (one.offsetP
 TABS = ("partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach", "log")
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
+ABOVE_THE_SHEET = """(() => {
+    const [scene, sheet] = ['scene', 'drawer'].map((id) => document.getElementById(id));
+    const below = () => scene.getBoundingClientRect().bottom - sheet.getBoundingClientRect().top;
+    scrollBy(0, below());
+    return below() <= 1 && sheet.getBoundingClientRect().left <= 1;
+})()"""
+"""The page can be scrolled until the foot of the picture stands above a drawer that is a sheet."""
+
 SENDABLE = "document.getElementById('produce-send').getBoundingClientRect().bottom <= document.getElementById('levers').getBoundingClientRect().bottom"
 """The button that writes a record is in sight, without scrolling."""
 
@@ -79,6 +87,10 @@ def test_a_drawer_moves_the_stage_aside_and_covers_none_of_it(visit: Open) -> No
         seen.wait(f"document.body.dataset.mode === '{view}' && {OVERFLOW} === 0")
         seen.wait("document.getElementById('stage').getBoundingClientRect().right <= document.getElementById('drawer').getBoundingClientRect().left + 1")
         assert seen.value("document.getElementById('stage').clientWidth") >= 400
+    for width, height in ((779, 900), (640, 900), (720, 450), (390, 844)):  # below it, where there is no room beside it
+        seen.page.set_viewport_size({"width": width, "height": height})
+        seen.wait(f"innerWidth === {width} && {OVERFLOW} === 0")
+        seen.wait(ABOVE_THE_SHEET)
 
 
 def test_a_controller_dies_and_comes_back_by_the_menu_in_the_quorum_strip(visit: Open) -> None:
