@@ -162,7 +162,8 @@ def _topics(world: World, spec: RunSpec) -> dict[str, Any]:
                 if isinstance(on_disk, DiskLog):
                     marks[str(broker)] = {"leo": on_disk.leo, "hw": on_disk.hw, "start": on_disk.start}
             min_isr = _min_isr(world, state, configs[topic])
-            found[topic]["partitions"][str(number)] = {**state, "min_isr": min_isr, "logs": marks}
+            moving = truth_of(world).reassignment(topic, number) or {}
+            found[topic]["partitions"][str(number)] = {**state, **moving, "min_isr": min_isr, "logs": marks}
     add_tails(found, logs)
     add_log_transactions(found, logs)
     return found

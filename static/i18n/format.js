@@ -48,11 +48,13 @@ function millis(value) {
   return number >= 1000 ? `${number / 1000} s` : `${number} ms`;
 }
 
+const TIMES = [["h", 3_600_000], ["min", 60_000], ["s", 1000]];
+
 /** How wrong a clock is: 3600000 -> "+1 h", -1500 -> "−1.5 s". */
 export function skew(ms) {
   const size = Math.abs(ms);
-  const [figure, unit] = size >= 3_600_000 ? [size / 3_600_000, "h"] : size >= 60_000 ? [size / 60_000, "min"] : size >= 1000 ? [size / 1000, "s"] : [size, "ms"];
-  return `${ms < 0 ? "−" : "+"}${Number(figure.toPrecision(3))} ${unit}`;
+  const [unit, long] = TIMES.find(([, least]) => size >= least) ?? ["ms", 1];
+  return `${ms < 0 ? "−" : "+"}${Number((size / long).toPrecision(3))} ${unit}`;
 }
 
 /** What a link does to what it carries, each with its figure: "delay 100 ms, loss 30 %". */

@@ -168,7 +168,7 @@ export const partitions = {
   },
   assignment_changed(draft, params) {
     const found = partitionOf(draft, params);
-    if (found) found.replicas = params.replicas;
+    if (found) Object.assign(found, { replicas: params.replicas, adding: params.adding ?? [], removing: params.removing ?? [] });
   },
   leader_epoch_renewed(draft, params) {
     const found = partitionOf(draft, params);

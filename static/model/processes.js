@@ -78,7 +78,9 @@ function leaveEnsemble(draft, node, role) {
 export const processes = {
   command,
   broker_added(draft, { broker, rack, replica_selector }, { node }) {
-    const found = { id: broker, node, state: "stopped", how: null, registered: false, host: "", port: 0, incarnation: 0, disk: [], clock_ms: 0, rack, replica_selector };
+    const found = {
+      id: broker, node, state: "stopped", how: null, registered: false, host: "", port: 0, incarnation: 0, disk: [], clock_ms: 0, rack, replica_selector
+    };
     Object.assign(draft.make("brokers", String(broker)), found);
   },
   command_refused(draft, { command: { do: verb } }) {

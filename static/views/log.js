@@ -11,6 +11,7 @@ import { count } from "../i18n/format.js";
 import { axisOf, placeOn } from "../model/axis.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
 import { fingerprint, truthOf } from "../model/figures.js";
+import { MOVES, moveOf } from "../model/moves.js";
 import { readersOf } from "../model/readers.js";
 import { sharesOf } from "../model/shares.js";
 import { lastStable } from "../model/transactions.js";
@@ -289,7 +290,10 @@ export function readerPlaces(found, scale, x, nobody) {
   });
 }
 
-/** Readers on the log that they read: ▲ committed offset, △ position, and from ▲ on the lag as a length up to the high watermark: hollow as far as it has read. */
+/**
+ * Readers on the log that they read: ▲ committed offset, △ position, and from ▲ on the lag as a length up to the high watermark,
+ * hollow as far as it has read.
+ */
 function readers(view, facts, found, scale, x, y, deep) {
   const { words } = view;
   return readerPlaces(found, scale, x, words.t("stage.nobody_reads")).map((one) => {
@@ -322,6 +326,15 @@ function opensEnd(view, { name, id, log, leads, mine, chosen }) {
   return { role: "button", tabindex: "0", "aria-label": view.words.t("stage.open_last", { partition: name, broker: id }), onkeydown: press };
 }
 
+const checksum = (print, deep, x, y) => h("text", { key: "print", class: `print${print.differs ? " differs" : ""}${deep}`, x, y },
+  print.differs ? `≠ ${print.text}` : print.text);
+
+/** What stands below a replica's name: what a reassignment does with it, else the checksum of its last batch. */
+function underName({ words }, { moves, print, x, y }) {
+  if (moves) return h("text", { key: "moves", class: "print deep moves", x, y }, words.t(`stage.${moves}`));
+  return print && checksum(print, " deep", x, y);
+}
+
 /** The row of `number` in the card `box`, `tall` pixels high and `top` below its upper edge; a replica that is not there says so. */
 export function replicaRow(view, box, number, { tall, top, alone }) {
   const { topicName, topic, words, chosen, state } = view;
@@ -335,7 +348,8 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
   const name = `${topicName}-${number}`;
   const mine = partition.replicas.includes(id);
   const leads = partition.leader === id;
-  const glyph = !mine ? " " : leads ? "★" : partition.isr.includes(id) ? "·" : "▽";
+  const moves = moveOf(partition, id);
+  const glyph = !mine ? " " : leads ? "★" : moves ? MOVES[moves] : partition.isr.includes(id) ? "·" : "▽";
   const print = mine && box.w >= NARROW ? fingerprint(partition, box.id) : null;
   const below = tall >= PRINTED;
   const aside = print && !below && print.differs ? PRINT : 0;
@@ -365,8 +379,6 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
     whole && leads && deep && shareStrip(view, facts, { x, y: under + thick + 3, tall, topic: topicName, number }),
     whole && replaced(view, facts, log, x, under + thick + 2, tall >= WORDED && (leads || partition.leader < 0)),
     readers(view, facts, readFrom, whole?.scale, x, deep ? under + thick : under - 4, deep),
-    print && (below || aside > 0) && h("text", {
-      key: "print", class: `print${print.differs ? " differs" : ""}${below ? " deep" : ""}`, x: below ? box.x + 32 : box.x + box.w - 10,
-      y: below ? Math.min(base + 14, y + tall - 4) : base
-    }, print.differs ? `≠ ${print.text}` : print.text));
+    below ? underName(view, { moves, print, x: box.x + 32, y: Math.min(base + 14, y + tall - 4) })
+      : print && aside > 0 && checksum(print, "", box.x + box.w - 10, base));
 }

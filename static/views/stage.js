@@ -8,6 +8,7 @@ import { doubledIn, fatesOf } from "../model/fates.js";
 import { formerController } from "../model/crown.js";
 import { lagging, observersOf } from "../model/quorum.js";
 import { brokerOf, byNumber, controllerNode, isKRaft, isMachine, leadsEnsemble } from "../model/names.js";
+import { MOVES, isMoving } from "../model/moves.js";
 import { readersOf } from "../model/readers.js";
 import { SIGNS, STATES, sharesOf } from "../model/shares.js";
 import { boxOf, layout } from "../draw/layout.js";
@@ -121,6 +122,7 @@ function brokerCard(view, box, former) {
   const name = `${words.t("noun.broker")} ${box.id} `;
   const end = box.x + box.w - 32; // of what stands in its head, before its menu
   const noted = end - Math.max(2, crown.room); // where its note on more partitions ends
+  const wide = troubles.reduce((sum, { room }) => sum + room, note ? 106 : 0); // of what its head says behind its name
   const more = moreText(hidden, noted - box.x - 18, [name, note, ...troubles.map(({ sign }) => sign)], words);
   return h("g", {
     key: box.id,
@@ -139,7 +141,7 @@ function brokerCard(view, box, former) {
     hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: noted, y: box.y + 17 },
       h("title", {}, words.t("stage.more", { n: hidden })), more),
     worded ? pipelineWay(view, box) : below ? pipelineStrip(view, box, box.x + 18, end, box.h - WORDED + 4)
-      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + troubles.reduce((sum, { room }) => sum + room, 0), noted - (hidden > 0 ? widthOf(more, 7.6, 12) + 14 : 0)),
+      : pipelineStrip(view, box, box.x + 92 + wide, noted - (hidden > 0 ? widthOf(more, 7.6, 12) + 14 : 0)),
     crown.draw(end - 22, box.y + 5),
     numbers.map((number, index) => replicaRow(view, box, number, { ...places[index], alone: all === 1 })),
     dots(view, "broker", box.id, words.t("menu.of", { name: `${words.t("noun.broker")} ${box.id}` }), box.x + box.w - 27, box.y + 1),
@@ -297,6 +299,7 @@ export function legend(view) {
   const doubled = logs.some((log) => doubledIn(log).size > 0);
   const behind = partitions.some(([number]) => fatesOf(desk?.receipts?.found ?? null, `${topicName}-${number}`).reordered.size > 0);
   const transacted = partitions.some(([, partition]) => partition.transactions?.length > 0);
+  const moving = partitions.some(([, partition]) => isMoving(partition));
   const shared = partitions.some(([number]) => sharesOf(state, topicName, number).length > 0);
   return [
     entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"),
@@ -310,6 +313,7 @@ export function legend(view) {
       : null,
     shared ? STATES.map((one) => entry(`share ${one}`, `share.${one}`, SIGNS[one])) : null,
     entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "·"), entry("glyph", "stage.legend.out", "▽"),
+    moving ? Object.entries(MOVES).map(([move, sign]) => entry("glyph", `stage.${move}`, sign)) : null,
     (view.scene?.width ?? 0) > ROOMY && logs.length > 0 ? entry("glyph", "stage.legend.print", "#") : null,
   ];
 }

@@ -12,6 +12,7 @@ import { formerController } from "../model/crown.js";
 import { fingerprint, leadingLog } from "../model/figures.js";
 import { seconds } from "../i18n/format.js";
 import { icon } from "./icons.js";
+import { moveOf } from "../model/moves.js";
 import { readersOf } from "../model/readers.js";
 import { countsOf, sharesOf } from "../model/shares.js";
 import { bandsOf, idOf, lastStable } from "../model/transactions.js";
@@ -50,7 +51,8 @@ function brokers(view) {
     const shown = words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`);
     const now = state.cluster.controller === Number(id);
     const role = now ? ` ${words.t("words.is_controller")}` : former?.broker === Number(id) ? ` ${words.t("words.was_controller", { n: former.epoch })}` : "";
-    return h("li", { key: id }, words.t("stage.broker_text", { broker: id, state: shown, topic: topicName ?? "–", leads, follows }) + role + troublesText(broker, words));
+    const told = words.t("stage.broker_text", { broker: id, state: shown, topic: topicName ?? "–", leads, follows });
+    return h("li", { key: id }, told + role + troublesText(broker, words));
   });
 }
 
@@ -62,6 +64,8 @@ function replica(partition, id, words) {
   const notes = [];
   if (partition.leader === id) notes.push(words.t("stage.legend.leader"));
   else notes.push(words.t(partition.isr.includes(id) ? "stage.legend.isr" : "stage.legend.out"));
+  const moves = moveOf(partition, id);
+  if (moves) notes.push(words.t(`stage.${moves}`));
   if (log.leo < end) notes.push(words.t("words.lacks", { n: end - log.leo }));
   if (log.leo > end) notes.push(words.t("words.astray", { n: log.leo - end }));
   if (fingerprint(partition, id)?.differs) notes.push(words.t("stage.differs"));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fingerprint, lag, ledger, lights, shortCrc } from "../../static/model/figures.js";
+import { isMoving, moveOf } from "../../static/model/moves.js";
 import { lagging, observersOf } from "../../static/model/quorum.js";
 import { EMPTY, eventOf, reduce, snapshotEvent } from "../../static/model/reduce.js";
 import { advice } from "../../static/model/coach.js";
@@ -219,6 +220,17 @@ test("a clock is wrong from its command on, whatever names its broker, until it 
   const roles = [{ leader_of: "orders-0" }, { follower_of: "orders-0" }, { leader_of: "orders-7" }, { controller: "any" }];
   assert.deepEqual(roles.map((role) => clocks(asked({ do: "clock_skew", ms: 5, ...role }, reigns))), [[5, 0, 0], [0, 5, 0], [0, 0, 0], [0, 0, 5]]);
   assert.deepEqual(asked({ do: "clock_skew", broker: 9, ms: 5 }, cluster).brokers, cluster.brokers); // refused: there is none
+});
+
+test("replicas under way in a reassignment join and leave until it is over or called off", () => {
+  const assigned = (replicas, adding, removing, from) => reduce(from, [event("assignment_changed", "broker-1", { topic: "orders", partition: 0, replicas, adding, removing, moving: adding.length > 0 })]);
+  const moves = (state) => [1, 2, 3, 4].map((id) => moveOf(orders(state), id));
+  const under = assigned([2, 3, 4, 1], [4], [1], cluster);
+  assert.deepEqual([moves(cluster), moves(under), isMoving(orders(under))], [[null, null, null, null], ["leaving", null, null, "joining"], true]);
+  const caught = reduce(under, [event("isr_expanded", "broker-2", { topic: "orders", partition: 0, isr: [1, 2, 3, 4], added: [4] })]);
+  assert.deepEqual(moves(caught), ["leaving", null, null, null]);
+  const off = assigned([1, 2, 3], [], [], under);
+  assert.deepEqual([moves(off), isMoving(orders(off))], [[null, null, null, null], false]);
 });
 
 test("an emptied disk holds no record, before its broker starts and when it ran until then; a refusal empties nothing", () => {

@@ -107,6 +107,8 @@ def test_a_move_to_a_broker_that_is_cut_off_can_be_seen_and_cancelled() -> None:
     lab.told(do="partition_link", between=[1, 3])
     assert lab.told(do="reassign", replicas=[2, 3], **ABOUT) == ""
     assert inspect_partition(lab.world, "orders-0")["moving"] == {"adding": [3], "removing": [1]}
+    shown = observe(lab.world, SPEC)["topics"]["orders"]["partitions"]["0"]
+    assert (shown["adding"], shown["removing"]) == ([3], [1])
     assert lab.told(2, do="cancel_reassignment", **ABOUT) == ""
     assert inspect_partition(lab.world, "orders-0")["moving"] is None and sorted(lab.state["replicas"]) == [1, 2]
 
