@@ -48,6 +48,7 @@ TEACHERS = (*OPERATORS, "/classes/", "/api/classes", "/keys/")
 STUDENTS = ("/class/", "/api/me")
 CHANGES_NO_LAB = ("/language/", "/api/scenarios/validate", "/api/scenarios/link", "/api/scenarios/link/read",
                   "/api/quizzes/answers")
+PEOPLE = (*TEACHERS, *STUDENTS, "/api/quizzes/answers")  # known to the server alone, whichever lab's address stands in front
 SAFE = ("GET", "HEAD", "OPTIONS")
 OF_A_LAB = ("/api/labs/", "/api/runs", "/api/scenarios/")  # what changes a lab; all else is the server's
 OF_A_CLASS = re.compile(r"^/(?:api/)?classes/([^/]+)")
@@ -137,6 +138,11 @@ def may_see(request: HttpRequest, owner: str) -> bool:
     if scope.get("teacher"):
         return not owner or _class_of(owner) in scope["classes"]
     return not owner or scope.get("level", ACT) == ACT or owner in (scope.get("student"), scope.get("group"))
+
+
+def is_about_people(path: str) -> bool:
+    """Whether classes, or the one who asks, are asked about: not a lab."""
+    return _is_below(path, PEOPLE)
 
 
 def _is_below(path: str, places: tuple[str, ...]) -> bool:

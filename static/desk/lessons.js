@@ -10,7 +10,7 @@
 import { told } from "../i18n/format.js";
 import { sentence } from "../i18n/problems.js";
 import { prediction } from "../model/watching.js";
-import { api, base } from "../net/api.js";
+import { api, base, ofServer } from "../net/api.js";
 import { Results } from "./results.js";
 
 const ASK_EVERY_MS = 250;
@@ -30,7 +30,7 @@ export class Lessons {
     this.job = null;
     this.pairs = {}; // "name/variant" -> {generation: its run}, where both were looked at side by side
     this.done = {}; // "name/generation/variant/era" -> {facts, recorded, run, chosen, seen, other: {facts, recorded, run}}
-    this.results = new Results(globalThis.localStorage, globalThis.document?.body?.dataset.student ? api : null); // of this and earlier visits
+    this.results = new Results(globalThis.localStorage, globalThis.document?.body?.dataset.student ? ofServer : null); // of this and earlier visits
     this.last = null; // the lesson that was seen last
     this.wanted = ""; // what is searched for
     this.error = null;

@@ -6,7 +6,7 @@
  *
  * A class stands where its teacher has pressed: while he plays, a follower's own clock plays at the same speed.
  */
-import { api, base } from "../net/api.js";
+import { base, ofServer } from "../net/api.js";
 
 const LOOK_MS = 400;
 const AGAIN_MS = 8000; // the server forgets a lead that is not renewed for 20 s
@@ -58,14 +58,14 @@ async function lead(app, code) {
   let before = null;
   let told = 0;
   banner(app, "lead", async () => {
-    await api(`/classes/${code}/lead`, undefined, "DELETE").catch(() => null);
+    await ofServer(`/classes/${code}/lead`, undefined, "DELETE").catch(() => null);
     leave();
   });
   for (;;) {
     const now = lookOf(app);
     if (differs(before, now) || performance.now() - told > AGAIN_MS) {
       try {
-        await api(`/classes/${code}/lead`, now);
+        await ofServer(`/classes/${code}/lead`, now);
         before = now;
         told = performance.now();
       } catch {
@@ -96,18 +96,27 @@ export async function goTo(app, look) {
   app.set({});
 }
 
+/** Whether a page of the lab may be looked at from here; the server's own one always. */
+async function isOpen(lab) {
+  if (!lab) return true;
+  return ofServer(lab).then(() => true, () => false);
+}
+
 async function follow(app) {
   const say = banner(app, "follow", leave);
   let since = 0;
   for (;;) {
     try {
-      const { version, look } = await api(`/me/lead?since=${since}&wait=25`);
+      const { version, look } = await ofServer(`/me/lead?since=${since}&wait=25`);
       const isNew = version !== since;
       since = version;
       if (look === null) say(".waits");
       else if (look.lab !== base) {
-        globalThis.location.assign(`${look.lab}/?follow=1`);
-        return;
+        if (await isOpen(look.lab)) {
+          globalThis.location.assign(`${look.lab}/?follow=1`);
+          return;
+        }
+        say(".elsewhere");
       } else if (isNew) {
         say();
         await goTo(app, look);

@@ -238,10 +238,15 @@ def test_a_teacher_with_an_account_makes_a_group_that_shares_a_lab(visit: Open, 
     assert "2.x" in {one.get("era") for one in Caller(lab.page).get("labs").json["items"]}  # as it was chosen
     looked_at(first, "group-ko")
     looked_at(teacher, "groups-ko")
+    operator.goto(f"{second.url}?lead={code}")
+    second.goto(f"{lab.page}?follow=1")
+    second.wait_for_url("**/labs/*/?follow=1")
     teacher.click("#dissolve-1")
     teacher.wait_for_selector("#group-1", state="detached")
     first.wait_for_selector("#to-group-lab", state="detached")
-    operator.reload()
+    operator.goto(f"{lab.page}?lead={code}")
+    second.wait_for_url(f"{lab.page}?follow=1")  # away from a lab that is gone
+    operator.goto(f"{lab.page}teachers/")
     operator.click("button[data-delete]")
     operator.wait_for_selector("button[data-delete]", state="detached")
     teacher.wait_for_selector("input[name=token]")  # the page that was theirs renews itself, and is theirs no longer

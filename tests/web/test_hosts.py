@@ -8,12 +8,14 @@ import socket
 import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.conftest import PATIENCE_S, free_ports
 from tests.web.live_rest import Rest, refused, rest
 from tests.web.rest import Caller
+from tests.web.school import student
 from websockets.sync.client import connect
 
 from web import server
@@ -52,6 +54,7 @@ def test_a_lab_of_another_process_is_as_one_of_this_and_comes_back_when_that_die
     assert [one["id"] for one in own.get("labs").json["items"]] == ["mine"]
     assert [one["run"] for one in own.get("runs").json["items"]] == [begun.json["run"]]
     assert own.get(f"runs/{begun.json['run']}/receipt").json["lost"] == 0
+    knows_its_student(rest, "mine")
     with urllib.request.urlopen(f"{rest.url}labs/mine/", timeout=PATIENCE_S) as answer:
         assert '"mine":' in answer.read().decode()
     with connect(rest.url.replace("http", "ws") + "labs/mine/live/", origin=rest.url.rstrip("/")) as page:
@@ -68,6 +71,23 @@ def test_a_lab_of_another_process_is_as_one_of_this_and_comes_back_when_that_die
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", room)) != 0
     refused(rest.get("labs/mine"), 404, "lab", "no lab mine")
+
+
+def knows_its_student(rest: Rest, lab: str) -> None:
+    """Below the address of a lab of another process, too, people are asked about where they are known."""
+    code = rest.post("classes", {"title": "Hosts"}).json["code"]
+    heron = student(rest.url.rstrip("/"), code, "heron")
+    labs.known[lab] = replace(labs.known[lab], owner=f"{code}/1")
+    own = f"/labs/{lab}/api"
+    assert heron.get(f"{own}/me").json["name"] == "heron"
+    assert heron.post(f"{own}/me/lessons", {"name": "acks-1", "grade": "right"}).json == {"results": {"acks-1": "right"}}
+    assert heron.post(f"{own}/quizzes/answers", {"question": "acks-1.prediction", "answer": 50}).json["grade"] == "right"
+    assert heron.get("/api/me/questions").json["results"].keys() == {"acks-1.prediction"}
+    look = {"lab": f"/labs/{lab}", "run": None, "lesson": None, "t_us": None, "playing": False, "speed": 1}
+    assert Caller(f"{rest.url}labs/{lab}/").post(f"classes/{code}/lead", look).status == 200
+    assert heron.get(f"{own}/me/lead").json["look"] == heron.get("/api/me/lead").json["look"] == look
+    labs.known[lab] = replace(labs.known[lab], owner="mina")
+    assert rest.delete(f"classes/{code}").status == 204
 
 
 def said(page: object, kind: str) -> dict[str, object]:

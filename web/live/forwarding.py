@@ -49,8 +49,8 @@ def host_of(scope: dict[str, Any]) -> RemoteLab | None:
     """The lab whose process has to answer this request, when that is another one."""
     if not scope["path"].startswith(PREFIX) or scope["path"] in HERE or is_in_short(scope):
         return None
-    name = lab_of(scope)
-    if settings.HOSTS_LAB and (not name or scope["path"] == f"{PREFIX}labs/{name}/start"):
+    name, people = lab_of(scope), rights.is_about_people(scope["path"])
+    if settings.HOSTS_LAB and (not name or people or scope["path"] == f"{PREFIX}labs/{name}/start"):
         return None
     found = labs.hub(name) if settings.HOSTS_LAB else hub
     return found.lab if found is not None and isinstance(found.lab, RemoteLab) else None
