@@ -3,8 +3,9 @@
  *
  *     text -> POST /api/exercises/validate -> what is wrong, and in which line
  *          -> POST /api/exercises/attempts -> a job -> whether the solution reaches the goals, and the wrong attempt does not
+ *          -> POST /api/classes/CODE/tasks -> handed out to a class
  */
-import { api } from "../net/api.js";
+import { api, ofServer } from "../net/api.js";
 import { alert, ended, refusal, verdict, words } from "./work.js";
 
 const QUIET_MS = 400; // after the last key
@@ -50,6 +51,18 @@ function save() {
   URL.revokeObjectURL(address);
 }
 
+/** To a class, as it stands here; without tries as many as its text says, without a deadline there is none. */
+async function handOut() {
+  const { room, tries, due } = form.elements;
+  const body = { yaml: text.value, ...(tries.value && { tries: tries.valueAsNumber }), ...(due.value && { due: new Date(due.value).toISOString() }) };
+  try {
+    await ofServer(`/classes/${room.value}/tasks`, body);
+    globalThis.location.assign(`/classes/${room.value}/`);
+  } catch (error) {
+    result.replaceChildren(await alert(error));
+  }
+}
+
 text.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(check, QUIET_MS);
@@ -57,4 +70,5 @@ text.addEventListener("input", () => {
 form.addEventListener("submit", (event) => event.preventDefault());
 for (const button of form.querySelectorAll("[data-run]")) button.addEventListener("click", () => run(button.dataset.run));
 document.getElementById("save").addEventListener("click", save);
+document.getElementById("hand-out")?.addEventListener("click", handOut);
 check();

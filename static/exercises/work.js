@@ -34,7 +34,7 @@ async function sentences() {
  * no place. */
 export async function refusal(error) {
   const text = error.problem ? sentence(told(inLocalTime(error.problem, language), await sentences())) : error.message ?? error.title;
-  const line = error.line ? `${words.line} ${error.line}: ` : "";
+  const line = error.line ? `${filled(words.line, { n: error.line })}: ` : "";
   return line + (error.problem && error.place && error.status !== 409 ? `${error.place}: ` : "") + text;
 }
 

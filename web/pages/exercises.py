@@ -19,6 +19,7 @@ from lab.exercises import reading
 from lab.exercises.reading import Exercise
 from lab.scenarios import grammar, subjects
 from web.access import ACT, LEARN
+from web.api.classes import rooms_of
 from web.api.exercises import described, shipped
 from web.language import language_of
 from web.messages import words_of
@@ -130,11 +131,12 @@ def _student(given: handing.Given | None) -> dict[str, Any] | None:
 @require_GET
 @ensure_csrf_cookie
 def own(request: HttpRequest) -> HttpResponse:
-    """A place to write one, with an exercise of the lab to begin from."""
+    """A place to write one, with an exercise of the lab to begin from, and the classes that it can be handed out to."""
     language = language_of(request)
+    rooms = rooms_of(request) if scope_of(request).get("level", ACT) == ACT else ()
     sample = (reading.HOME / f"{SAMPLE}.yaml").read_text(encoding="utf-8")
     facts = json.dumps({"language": language, "words": words_of(PART, language)})
-    return _page(request, "own_exercise.html", {"facts": facts, "sample": sample})
+    return _page(request, "own_exercise.html", {"facts": facts, "sample": sample, "rooms": rooms})
 
 
 def _paragraphs(text: str) -> Iterable[str]:
