@@ -48,7 +48,7 @@ TEACHERS = (*OPERATORS, "/classes/", "/api/classes", "/keys/")
 STUDENTS = ("/class/", "/api/me")
 CHANGES_NO_LAB = ("/language/", "/api/scenarios/validate", "/api/scenarios/link", "/api/scenarios/link/read",
                   "/api/quizzes/answers")
-PEOPLE = (*TEACHERS, *STUDENTS, "/api/quizzes/answers")  # known to the server alone, whichever lab's address stands in front
+PEOPLE = (*TEACHERS, *STUDENTS, "/api/quizzes/answers")  # the server knows of them, and no lab
 SAFE = ("GET", "HEAD", "OPTIONS")
 OF_A_LAB = ("/api/labs/", "/api/runs", "/api/scenarios/")  # what changes a lab; all else is the server's
 OF_A_CLASS = re.compile(r"^/(?:api/)?classes/([^/]+)")
