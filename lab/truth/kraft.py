@@ -46,6 +46,7 @@ class KRaftTruth:
         self._furthest = _NOBODY
         self._loaders: dict[str, MetadataLoader] = {}
         self._still: MetadataLoader | None = None
+        self._topics: tuple[MetadataImage, int, dict[str, dict[int, State]]] | None = None
 
     def heard(self, row: Row) -> None:
         """A state transition: its node's process is known from now on, as is what the one before it knew."""
@@ -130,8 +131,11 @@ class KRaftTruth:
 
     def topics(self) -> dict[str, dict[int, State]]:
         image = self.image
-        found = {name: image.topics[image.topic_ids[name]].partitions for name in sorted(image.topic_ids)}
-        return {name: {number: _state(parts[number]) for number in sorted(parts)} for name, parts in found.items()}
+        if self._topics is None or self._topics[0] is not image or self._topics[1] != image.changes:
+            found = {name: image.topics[image.topic_ids[name]].partitions for name in sorted(image.topic_ids)}
+            states = {name: {one: _state(parts[one]) for one in sorted(parts)} for name, parts in found.items()}
+            self._topics = image, image.changes, states
+        return self._topics[2]
 
     def partition_state(self, topic: str, partition: int) -> State | None:
         found = self._partition(topic, partition)
