@@ -38,6 +38,11 @@ REORDER_US = 10_000
 SETTINGS = ("delay_us", "jitter_us", "drop", "duplicate", "reorder", "bandwidth", "partitioned")
 
 
+def _again(message: Any) -> Any:
+    """The same bytes once more: who gets the first copy may write into it, as a leader writes offsets into batches."""
+    return message.copy() if hasattr(message, "copy") else message
+
+
 class Link:
     """One direction between two nodes. All probabilities are in 0..1, times in microseconds.
 
@@ -257,10 +262,10 @@ class Network:
             return
         if link.bandwidth and not size and hasattr(message, "wire_size"):
             size = message.wire_size()
-        copies = 2 if link.duplicate and rng.random() < link.duplicate else 1
-        for _ in range(copies):
+        copies = (message, _again(message)) if link.duplicate and rng.random() < link.duplicate else (message,)
+        for copy in copies:
             at = link.delivery_us(world.now_us, size, rng)
-            world.schedule(at - world.now_us, node, node.machine.receive, (known_as, message))
+            world.schedule(at - world.now_us, node, node.machine.receive, (known_as, copy))
 
     # -- ends of connections ----------------------------------------------------------------
     def refuse(self, dest: str, source: str) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 from broker_core.kernel import events
@@ -45,6 +46,11 @@ class Request:
     def wire_size(self) -> int:
         """Bytes, roughly."""
         return HEADER_BYTES + _size(self.body)
+
+    def copy(self) -> Request:
+        """The same request as bytes of its own, for a link that delivers it twice."""
+        known = self.connection, self.api_key, self.api_version, self.correlation_id, self.client_id
+        return Request(*known, deepcopy(self.body))
 
 
 class Response:

@@ -106,6 +106,12 @@ function movedOut(place, lines) {
   return moved();
 }
 
+/** A sign, and the same for where it has no room: "×2 30 % · ⇄ 30 %", "×2 · ⇄", "×2⇄". The handle of the link has all of it in words. */
+function wordingsOf(sign) {
+  const brief = sign.replaceAll(/ \d+ %/g, "");
+  return [...new Set([sign, brief, brief.replaceAll(" · ", "")])];
+}
+
 /** All signs of the stage: {key, sign, line, share, x, y, cut, aside, upright, left, right, top, bottom}. */
 export function signPlaces(scene, state) {
   const boxes = [...scene.left, ...scene.right, ...(scene.stacked ? [] : scene.brokers)];
@@ -115,11 +121,14 @@ export function signPlaces(scene, state) {
   for (const one of all) {
     const { line } = one;
     const others = all.filter((other) => other !== one).map((other) => other.line);
-    const places = SHARES.flatMap((share) => standing(one, line, share, scene.stacked)).map((place) => movedOut(place, others));
     const isFree = (place) => place.left >= 0 && place.right <= scene.width && !cards.some((card) => meets(place, card))
       && !found.some((other) => meets(place, other, APART));
-    const free = places.find(isFree) ?? SHARES.map((share) => onTheLine(line, share, one.sign.length * LETTER, false)).find(isFree);
-    found.push({ key: one.key, sign: one.sign, line, ...(free ?? places[0]) });
+    const placesOf = (sign) => SHARES.flatMap((share) => standing({ ...one, sign }, line, share, scene.stacked))
+      .map((place) => ({ ...movedOut(place, others), sign }));
+    const onTheWay = (sign) => SHARES.map((share) => ({ ...onTheLine(line, share, sign.length * LETTER, false), sign }));
+    const wordings = wordingsOf(one.sign);
+    const free = wordings.flatMap((sign) => [...placesOf(sign), ...onTheWay(sign)]).find(isFree);
+    found.push({ key: one.key, line, ...(free ?? placesOf(wordings.at(-1))[0]) });
   }
   return found;
 }

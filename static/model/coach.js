@@ -16,6 +16,7 @@
  * | one is dead, another leads | what acks=0, 1 or all has kept | restart |
  * | one is dead that did not lead | the others go on | restart |
  * | links are slow or cut | copies come late | stop_all_faults |
+ * | links deliver twice or out of order | what sequence numbers keep out | stop_all_faults |
  * | a disk has a fault | what it does to its broker | repair_disk |
  * | a broker is dead that has no copy of this partition | another one is offline, or has a copy fewer | restart |
  * | one of several controllers is dead, or of ZooKeeper's servers | the others decide | restart |
@@ -118,6 +119,10 @@ function refused(state, dead, params) {
   return disk(state, Object.keys(state.brokers)) ?? { key: "coach.refused_behind", params, command: null };
 }
 
+/** Links that deliver everything, and soon, but some of it twice or out of order. */
+const onlyRepeat = ({ cluster, links }) => links.every(({ partitioned, drop, bandwidth, jitter_us: jitter, delay_us: delay }) =>
+  !partitioned && !drop && !bandwidth && !jitter && (delay ?? 0) === (cluster.link_delay_us ?? 0));
+
 /** What is wrong with a partition: who of its replicas is dead, cut off or faulty. */
 function ofPartition(state, name, partition, acks) {
   const { leader, isr, replicas, min_isr: least, leader_epoch: epoch } = partition;
@@ -127,7 +132,8 @@ function ofPartition(state, name, partition, acks) {
   if (dead.includes(leader)) return { key: "coach.waiting", params: { broker: leader }, command: null };
   if (isr.length < least && waitsForAll(state)) return refused(state, dead, params);
   if (dead.length) return fewer(state, partition, acks, params);
-  if (state.links?.length) return { key: "coach.links", params, command: { do: "stop_all_faults" } };
+  const late = onlyRepeat(state) ? "coach.links_repeat" : "coach.links";
+  if (state.links?.length) return { key: late, params, act: "coach.links.do", command: { do: "stop_all_faults" } };
   return null;
 }
 

@@ -1,5 +1,5 @@
 /** The boxes at both sides of the stage: who writes, and who reads what. */
-import { FILTERS } from "../i18n/format.js";
+import { FILTERS, count } from "../i18n/format.js";
 import { lag } from "../model/figures.js";
 import { membersOf, numbersText, rebalances } from "../model/readers.js";
 import { countsOf, heldBy, shareLag } from "../model/shares.js";
@@ -23,9 +23,12 @@ function cut(text, room, size = 13) {
 
 const acksOf = ({ settings }) => (String(settings?.acks ?? "all") === "-1" ? "all" : String(settings?.acks ?? "all"));
 
-/** What became of a producer's records, as far as it knows: nobody confirms any with acks=0. */
-function written(client, words) {
-  if (client.failed > 0) return words.t("stage.acked_failed", { acked: client.acked, failed: client.failed });
+/** What became of a producer's records, as far as it knows: nobody confirms any with acks=0. What failed is never cut off. */
+function written({ client, w }, words) {
+  if (client.failed > 0) {
+    const told = words.t("stage.acked_failed", { acked: client.acked, failed: client.failed });
+    return cut(told, w + 8, NOTE) === told ? told : `✓ ${count(client.acked)}  ✕ ${count(client.failed)}`;
+  }
   return client.acked > 0 ? words.t(acksOf(client) === "0" ? "stage.sent" : "stage.acked", { n: client.acked }) : null;
 }
 
@@ -59,7 +62,7 @@ function sideText(item, view) {
   const alone = Object.values(state.clients).filter(({ kind }) => kind === item.kind).length < 2;
   const named = FILTERS.node(item.name, words.words);
   const first = alone ? words.t(`stage.${item.kind}`) : cut(named, item.w - 8) === named ? named : own;
-  if (item.kind === "producer") return [first, words.t("stage.you.acks", { acks: acksOf(client) }), written(client, words)];
+  if (item.kind === "producer") return [first, words.t("stage.you.acks", { acks: acksOf(client) }), written(item, words)];
   return [first, own, client.read > 0 ? words.t("stage.read", { n: client.read }) : null];
 }
 

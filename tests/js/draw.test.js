@@ -4,6 +4,7 @@ import { along, boxOf, layout, way } from "../../static/draw/layout.js";
 import { sketch, ticksOf } from "../../static/draw/sketch.js";
 import { Traffic, crowdLabel, flightOf } from "../../static/draw/traffic.js";
 import { marksOf, speedText } from "../../static/views/timebar.js";
+import { side } from "../../static/views/sides.js";
 import { shownPartitions } from "../../static/views/stage.js";
 import { arrange } from "../../static/draw/labels.js";
 import { APART, linkPlaces } from "../../static/draw/links.js";
@@ -296,6 +297,27 @@ test("what travels on a slow way does not pass over what is written beside it", 
         assert.ok(far >= 7, `${width}: ${sign} at ${[left, right, top, bottom]} and ${x} ${y}`);
       }
     }
+  }
+});
+
+test("what failed is never cut off a producer's box", () => {
+  const words = { words: { "noun.producer": "producer" }, t: (key, { acked, failed } = {}) => (key === "stage.acked_failed" ? `${acked} acked, ${failed} failed` : key) };
+  const client = { kind: "producer", state: "running", settings: {}, acked: 5754, failed: 176 };
+  const own = { ...state, clients: { "producer-a": client } };
+  const box = { kind: "producer", name: "producer-a", client, x: 0, y: 0, h: 58 };
+  const said = (w) => JSON.stringify(side({ words, state: own, acks: "all", mode: "learn" }, { ...box, w }));
+  assert.ok(said(180).includes("5754 acked, 176 failed"));
+  assert.ok(said(120).includes("✓ 5,754  ✕ 176"));
+});
+
+test("a sign of several faults covers no client and no broker: without its shares where these have no room", () => {
+  const link = { from: "producer-a", to: "broker-2", delay_us: 0, drop: 0.3, duplicate: 0.3, reorder: 0.3 };
+  for (const width of [640, 795, 1100, 1440]) {
+    const scene = layout({ ...state, links: [link] }, width, 420);
+    const [{ sign, left, right, top, bottom }] = signPlaces(scene, { ...state, links: [link] });
+    assert.ok(["✕ 30 % · ×2 30 % · ⇄ 30 %", "✕ · ×2 · ⇄", "✕×2⇄"].includes(sign), sign);
+    for (const { x, y, w, h } of [...scene.left, ...scene.right, ...scene.brokers])
+      assert.ok(right <= x || left >= x + w || bottom <= y || top >= y + h, `${width}: ${sign} at ${[left, right, top, bottom]} is on ${[x, y, w, h]}`);
   }
 });
 

@@ -51,3 +51,26 @@ def test_nothing_that_was_acked_by_all_is_lost_under_many_faults(seed: int, tmp_
     assert result.receipt.total.acked > 2000
     assert verify(result.directory).same
     assert result.violations == {}
+
+DOUBLED = """\
+cluster: {brokers: 1, preset: teaching, link_delay_ms: 1}
+topics: [{name: orders, partitions: 1, replication_factor: 1}]
+clients:
+  - {name: producer-safe, kind: producer, topic: orders, rate: 20, settings: {acks: all}}
+  - {name: producer-plain, kind: producer, topic: orders, rate: 20, settings: {acks: all, enable.idempotence: false}}
+steps:
+  - {at: 1s, do: duplicate_link, between: [producer-safe, 1], one_way: true, probability: 1.0}
+  - {at: 1s, do: duplicate_link, between: [producer-plain, 1], one_way: true, probability: 1.0}
+duration: 3s
+expect:
+  invariants.violations: 0
+  receipt.lost: 0
+  receipt.producers.producer-safe.duplicated: 0
+  receipt.producers.producer-plain.duplicated: ">= 20"
+"""
+
+
+def test_a_request_that_arrives_twice_is_the_same_bytes_twice(tmp_path: Path) -> None:
+    """The leader writes offsets into the first copy. The second one is a duplicate to be recognised, no damaged batch."""
+    result = run_scenario(grammar.parse(DOUBLED, "doubled.yaml"), out=tmp_path / "run")
+    assert result.passed, result.unmet
