@@ -23,7 +23,7 @@ const OPENERS = {
   },
   setting(app, name) {
     app.showTab("config");
-    app.set({ configFind: name, configEdit: null });
+    app.set({ configOf: null, configFind: name, configEdit: null });
   },
   metric(app) {
     app.showTab("metrics");

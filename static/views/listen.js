@@ -47,6 +47,7 @@ function produce(app) {
       $("topic-open").click();
       return;
     }
+    $("produce-result").textContent = ""; // what was written before says nothing about this one
     const answer = await app.command({ do: "produce", topic, acks: app.acks, ...written(
       Object.fromEntries(new FormData(form)), app.words.t("levers.value_hint")) });
     if (!answer.ok) return;

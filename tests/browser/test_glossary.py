@@ -9,6 +9,7 @@ import pytest
 from tests.browser.lab_page import LabPage, open_pages, violations
 
 from lab.glossary.catalogue import terms
+from web.messages import catalogue
 
 Open = Callable[..., LabPage]
 LESSON = "#lesson=acks-1"
@@ -71,6 +72,13 @@ def test_settings_and_the_story_have_terms_and_a_narrow_page_holds_the_card(visi
     box = seen.page.locator("#term-card").bounding_box()
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= 800
     seen.picture("term-800")
+    seen.page.keyboard.press("Escape")
+    seen.page.evaluate("location.hash = '#setting=replica.lag.time.max.ms'")  # no topic has it: the brokers do
+    seen.see("#tab-panel [data-setting='replica.lag.time.max.ms']")
+    then = seen.page.inner_text("#tab-panel [data-eras]")
+    assert "2.x: 10000 · 3.9: 30000 · 4.3: 30000" in then and "KIP-537" in then
+    seen.page.fill("#tab-panel .config-find [type=search]", "no.such.setting")
+    seen.see(f"#tab-panel .hint:has-text('{catalogue('ko')['page']['config.nothing']}')")
 
 
 @pytest.mark.parametrize(("language", "dark", "width"), [("en", True, 1440), ("ko", False, 390)])

@@ -78,6 +78,7 @@ def test_a_record_without_a_value_has_headers_and_stands_in_the_dump(seen: LabPa
     seen.page.fill("#produce [name=other_acks]", "2")
     seen.page.click("#produce-send")
     seen.told("INVALID_REQUIRED_ACKS")
+    assert seen.page.inner_text("#produce-result") == ""  # what was written before says nothing about this one
     assert last_command(seen, "produce")["acks"] == "2"
     seen.page.fill("#produce [name=other_acks]", "")
     seen.page.check("#produce [name=damaged]")

@@ -80,13 +80,21 @@ function row(view, subject, one) {
     open && (one.read_only ? h("p", { class: "hint" }, words.t("config.restart_needed")) : editor(view, subject, one)));
 }
 
+/** Whose settings are shown: as chosen; of what is looked for those of the first that has it, a topic before the brokers. */
+function subjectOf(view, offered, wanted) {
+  if (offered.some(([value]) => value === view.configOf)) return view.configOf;
+  const has = (subject) => view.inquiry.get("config", subject).found?.entries.some((one) => one.name.includes(wanted));
+  const firsts = ["topic", "broker"].map((kind) => offered.find(([value]) => value.startsWith(kind))?.[0]).filter(Boolean);
+  return (wanted && firsts.find(has)) || offered[0]?.[0];
+}
+
 export function configTab(view) {
   const { words } = view;
   const offered = subjects(view);
-  const subject = offered.some(([value]) => value === view.configOf) ? view.configOf : offered[0]?.[0];
+  const wanted = (view.configFind ?? "").toLowerCase();
+  const subject = subjectOf(view, offered, wanted);
   if (!subject) return h("p", { class: "empty" }, words.t("table.empty"));
   const entry = view.inquiry.get("config", subject);
-  const wanted = (view.configFind ?? "").toLowerCase();
   const all = entry.found?.entries ?? [];
   const fits = all.filter((one) => (view.configAll || wanted || one.changed || !subject.startsWith("broker")) && one.name.includes(wanted));
   const shown = [...fits].sort((a, b) => b.changed - a.changed || a.name.localeCompare(b.name)).slice(0, ROWS);
@@ -104,6 +112,7 @@ export function configTab(view) {
         }),
         words.t("config.all"))),
     h("ul", { key: "settings", class: "setting-list" }, shown.map((one) => row(view, subject, one))),
+    wanted && all.length > 0 && !shown.length && hint("none", words.t("config.nothing")),
     fits.length > shown.length && hint("more", words.t("config.more", { n: fits.length - shown.length })),
   ];
 }
