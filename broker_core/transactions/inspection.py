@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from broker_core.coordinators.pattern import InvalidPattern, Pattern
 from broker_core.transactions.registry import TransactionRegistry
 from broker_core.transactions.states import DEAD, PREPARED, TransactionState
 from broker_core.transactions.transaction import TopicPartition, Transaction
@@ -54,10 +54,10 @@ class InspectionHandler:
         if not runtime.active or runtime.loading:
             loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if runtime.active else ErrorCode.COORDINATOR_NOT_AVAILABLE
             return m.ListTransactionsResponse(error_code=loading)
-        pattern = request.transactional_id_pattern or None
+        text = request.transactional_id_pattern
         try:
-            matches = re.compile(pattern).fullmatch if pattern is not None else None
-        except re.error:
+            pattern = Pattern(text) if text else None
+        except InvalidPattern:
             return m.ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
         unknown = [name for name in request.state_filters if name not in NAMES]
         state = m.ListTransactionsResponse.TransactionState
@@ -67,7 +67,7 @@ class InspectionHandler:
                 transaction_state=one.state.value,
             )
             for one in self.registry.all()
-            if self._wanted(one, request) and (matches is None or matches(one.transactional_id))
+            if self._wanted(one, request) and (pattern is None or pattern.matches(one.transactional_id))
         ]  # fmt: skip
         return m.ListTransactionsResponse(
             error_code=ErrorCode.NONE, unknown_state_filters=unknown, transaction_states=found

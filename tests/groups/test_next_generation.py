@@ -235,6 +235,18 @@ def test_a_pattern_is_resolved_by_the_coordinator_and_finds_new_topics(lab: Any)
     assert lab.coordinator().registry.consumer_groups["g"].patterns == {}
 
 
+def test_a_topic_that_goes_is_gone_from_those_of_a_pattern_and_internal_topics_are_not_excepted(lab: Any) -> None:
+    for name, partitions in (("orders-2", 1), ("__orders", 2)):
+        lab.topic.topics.set(name, partitions)
+    member = Player(lab, "a", subscribed_topic_names=None, subscribed_topic_regex=".*orders-?[0-9]?")
+    settle(member)
+    assert (member.epoch, member.numbers) == (2, [0, 0, 0, 1, 1, 2, 3])
+    lab.topic.topics.delete("orders-2")
+    lab.run(10_000)
+    settle(member)
+    assert (member.epoch, member.numbers) == (4, [0, 0, 1, 1, 2, 3]), "once for the topic, once for the pattern"
+
+
 def test_who_subscribes_by_a_pattern_what_others_have_by_name_gets_a_share_of_it(lab: Any) -> None:
     first, second = Player(lab, "a"), Player(lab, "b", subscribed_topic_names=None, subscribed_topic_regex="orders")
     settle(first)

@@ -231,7 +231,15 @@ def inspection(k: Script, newest: bool = True) -> None:
             listed(k, f"list {title}", version, listing(**more))
     for title, version, more in (("old ones", 1, {"duration_filter": MINUTE}), ("any age", 1, {"duration_filter": 0}),
                                  ("by pattern", 2, {"transactional_id_pattern": "look-[12]"}), ("by no pattern", 2, {"transactional_id_pattern": ""}),
-                                 ("by a bad pattern", 2, {"transactional_id_pattern": "(ab"})):  # fmt: skip
+                                 ("by a bad pattern", 2, {"transactional_id_pattern": "(ab"}),
+                                 ("by part of a name", 2, {"transactional_id_pattern": "look-"}),
+                                 ("by two names", 2, {"transactional_id_pattern": "look-1|look-2"}),
+                                 ("by a class", 2, {"transactional_id_pattern": "look-[[:digit:]]"}),
+                                 ("by a look ahead", 2, {"transactional_id_pattern": "look-(?=1)1"}),
+                                 ("by a reference", 2, {"transactional_id_pattern": r"(look)-\1"}),
+                                 ("by pattern and state", 2, {"transactional_id_pattern": "look-.*", "state_filters": ["Empty"]}),
+                                 ("by pattern and id", 2, {"transactional_id_pattern": "look-.*", "producer_id_filters": [other]}),
+                                 ("by pattern and age", 2, {"transactional_id_pattern": "look-.*", "duration_filter": -5})):  # fmt: skip
         if version == 1 or newest:
             listed(k, f"list {title}", version, listing(**more))
     for names in (["look-1"], ["look-2", "nobody"], [""], []):

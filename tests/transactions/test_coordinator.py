@@ -221,6 +221,11 @@ def test_ids_are_listed_and_described(lab: TransactionLab) -> None:
     listed = lab.coordinator.list(m.ListTransactionsRequest(duration_filter=-1, state_filters=["Ongoing", "Odd"]))
     assert [one.transactional_id for one in listed.transaction_states] == ["tx"]
     assert listed.unknown_state_filters == ["Odd"]
+    for pattern, names in (("tx|id.*", ["idle", "tx"]), ("t", []), ("i[[:alpha:]]+", ["idle"]), ("(x+x+)+y" * 30, [])):
+        listed = lab.coordinator.list(m.ListTransactionsRequest(duration_filter=-1, transactional_id_pattern=pattern))
+        assert (listed.error_code, sorted(one.transactional_id for one in listed.transaction_states)) == (E.NONE, names)
+    refused = m.ListTransactionsRequest(duration_filter=-1, transactional_id_pattern=r"(t)\1")
+    assert lab.coordinator.list(refused).error_code == E.INVALID_REGULAR_EXPRESSION
     (one, nobody) = lab.coordinator.describe(
         m.DescribeTransactionsRequest(transactional_ids=["tx", "nobody"])
     ).transaction_states

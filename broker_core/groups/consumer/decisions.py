@@ -36,7 +36,7 @@ from broker_core.groups.consumer.member import (
     flattened,
     listed,
 )
-from broker_core.groups.consumer.pattern import InvalidPattern
+from broker_core.coordinators.pattern import InvalidPattern
 from broker_core.groups.consumer.reconciliation import next_step
 from broker_core.groups.consumer.records import Record
 from broker_core.groups.consumer.subscriptions import TopicsPort, compiled, matching, metadata_hash, shapes

@@ -19,8 +19,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from broker_core.groups.consumer.pattern import Pattern
-from broker_core.metadata.topic_names import is_internal
+from broker_core.coordinators.pattern import Pattern
 
 
 class TopicShape(NamedTuple):
@@ -90,6 +89,7 @@ def compiled(text: str) -> Pattern:
 
 
 def matching(topics: TopicsPort, text: str) -> tuple[str, ...]:
-    """The topics that a pattern matches, sorted; internal ones are nobody's who does not name them."""
+    """The topics that a pattern matches, sorted. Internal ones are no exception, as they were to patterns that a client
+    resolves (`exclude.internal.topics`)."""
     pattern = compiled(text)
-    return tuple(name for name in sorted(topics.names()) if not is_internal(name) and pattern.matches(name))
+    return tuple(name for name in sorted(topics.names()) if pattern.matches(name))

@@ -1,9 +1,10 @@
-"""Regular expressions of subscriptions, in time that grows with the text and never explodes.
+"""Regular expressions of clients, in time that grows with the text and never explodes.
 
-A member may subscribe a pattern instead of names, and the coordinator finds the topics that match it as a whole. The
-pattern comes from outside, so it must not be able to stop the broker: Python's `re` tries one way after the other, and
-`(a+)+b` has 2^n ways through n times "a". RE2 goes all ways at the same time; Kafka has its Java port (RE2/J), this is
-Google's own. What is no pattern is refused in the words of the port: what a client sees is Kafka's answer.
+A member of a group may subscribe a pattern instead of names, and whoever lists transactions may ask for those whose
+ids match one (KIP-848, KIP-1152): the whole text must match. The pattern comes from outside, so it must not be able to
+stop the broker: Python's `re` tries one way after the other, and `(a+)+b` has 2^n ways through n times "a". RE2 goes
+all ways at the same time; Kafka has its Java port (RE2/J), this is Google's own. What is no pattern is refused in the
+words of the port: what a client sees is Kafka's answer.
 Source: RE2's syntax page; com.google.re2j.Parser for the words.
 """
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from broker_core.groups.consumer.pattern import InvalidPattern, Pattern
+from broker_core.coordinators.pattern import InvalidPattern, Pattern
 
 TEXTS = ["", "a", "b", "ab", "abc", "abcd", "abab", "aaa", "orders", "orders-1", "orders-12", "a.b", "a_b", "x]y", "A", "9", "-", "^"]
 PATTERNS = [
