@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,13 @@ def test_the_server_judges_counts_tries_and_takes_the_price_of_hints_off(rest: R
     job = rest.post(f"classes/{code}/hand-ins/{found['last']['id']}/run", {}).json
     again = ended(rest, job["id"])
     assert again["run"] and again["result"]["seeds"][0]["moment"] == found["last"]["moment"] == bad["moment"] is not None
+
+
+def test_an_exercise_that_says_no_why_has_its_sheets(rest: Rest, code: str) -> None:
+    for address in ("paper", "keys"):
+        with urllib.request.urlopen(f"{rest.url}{address}/exercises/small/?class={code}", timeout=PATIENCE_S) as answer:
+            assert SMALL["title"]["en"] in answer.read().decode()
+    assert "why" not in SMALL
 
 
 def test_what_cannot_be_handed_in_names_the_reason_and_is_no_try(rest: Rest, code: str) -> None:

@@ -140,8 +140,8 @@ def _exercise(found: Exercise, language: str, is_key: bool) -> dict[str, Any]:
     }  # fmt: skip
     if is_key:
         context |= {
-            "solution": _yaml(found.solution), "wrong": _yaml(found.wrong), "why": paragraphs(found.why[language]),
-            "why_wrong": paragraphs(found.why_wrong.get(language, "")),
+            "solution": _yaml(found.solution), "wrong": _yaml(found.wrong),
+            "why": paragraphs(found.why.get(language, "")), "why_wrong": paragraphs(found.why_wrong.get(language, "")),
             "hints": [(one.price, one.text[language]) for one in found.hints],
         }  # fmt: skip
     return context
