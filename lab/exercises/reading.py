@@ -14,7 +14,7 @@ from lab.exercises import levers
 from lab.exercises.levers import Attempt, Document, Levers
 from lab.scenarios import grammar, variants
 from lab.scenarios.lesson import LESSON_KEYS
-from lab.scenarios.predictions import texts
+from lab.scenarios.predictions import LANGUAGES, texts
 from lab.scenarios.reading import ScenarioError, line_of, read
 from lab.scenarios.subjects import SUBJECTS
 
@@ -116,7 +116,8 @@ def from_dict(document: Any, default_name: str = "exercise") -> Exercise:
     """Check a plain document; raises SpecError."""
     data = checks.mapping(document, (), KEYS, REQUIRED)
     name = checks.text(data["exercise"], ("exercise",)) if "exercise" in data else default_name
-    title, task = texts(data["title"], ("title",)), texts(data["task"], ("task",))
+    title, task = _told(data["title"], ("title",)), _told(data["task"], ("task",))
+    data = {**data, "title": title}
     moved = levers.read_levers(data["levers"], ("levers",))
     start = _start(data, name, title)
     _check(lambda: grammar.from_dict(start, name), ("start",))
@@ -132,10 +133,22 @@ def from_dict(document: Any, default_name: str = "exercise") -> Exercise:
     if data.get("tries") is not None:
         found.tries = checks.integer(data["tries"], ("tries",), 1)
     found.hints = [_hint(one, ("hints", n)) for n, one in enumerate(checks.items(data.get("hints"), ("hints",)))]
-    found.why = texts(data.get("why"), ("why",))
+    found.why = _in_all(texts(data.get("why"), ("why",)))
     found.solution, _ = _attempt(found, "solution")
     found.wrong, found.why_wrong = _attempt(found, "wrong")
     return found
+
+
+def _told(value: Any, place: Place) -> dict[str, str]:
+    """A text that there has to be, in one language at least."""
+    if not (given := texts(value, place)):
+        checks.mapping(value, place, LANGUAGES, LANGUAGES[:1])
+    return _in_all(given)
+
+
+def _in_all(given: dict[str, str]) -> dict[str, str]:
+    """A teacher writes in the language of his class: what stands in one language alone is shown in the other, too."""
+    return {language: given.get(language, next(iter(given.values()))) for language in LANGUAGES if given}
 
 
 def _start(data: dict[str, Any], name: str, title: dict[str, str]) -> Document:
@@ -172,7 +185,7 @@ def _seeds(value: Any, start: Document) -> list[int]:
 
 def _hint(value: Any, place: Place) -> Hint:
     data = checks.mapping(value, place, ["text", "price"], ["text"])
-    return Hint(texts(data["text"], (*place, "text")), checks.integer(data.get("price", 0), (*place, "price"), 0))
+    return Hint(_told(data["text"], (*place, "text")), checks.integer(data.get("price", 0), (*place, "price"), 0))
 
 
 def _attempt(exercise: Exercise, key: str) -> tuple[Attempt, dict[str, str]]:
@@ -180,7 +193,7 @@ def _attempt(exercise: Exercise, key: str) -> tuple[Attempt, dict[str, str]]:
     given = {name: one for name, one in data.items() if name != "why"}
     found = levers.checked(given, exercise.levers, (key,))
     _check(lambda: exercise.scenario(found, exercise.seeds[0]), (key,))
-    return found, texts(data.get("why"), (key, "why"))
+    return found, _in_all(texts(data.get("why"), (key, "why")))
 
 
 def _check(work: Any, place: Place) -> None:

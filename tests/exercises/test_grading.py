@@ -143,11 +143,19 @@ def test_without_commands_an_attempt_has_no_steps() -> None:
     ({"moment": {"event": "leader_elect"}}, "moment.event"),
     ({"moment": {"event": "leader_elected", "step": 2}}, "moment.step"),
     ({"titel": {}}, "titel"),
+    ({"title": {}}, "title"),
 ])  # fmt: skip
 def test_an_exercise_that_is_none_is_refused_at_its_place(change: dict[str, Any], place: str) -> None:
     with pytest.raises(SpecError) as caught:
         reading.from_dict({**SMALL, **change})
     assert caught.value.where == place
+
+
+def test_what_a_teacher_writes_in_one_language_is_shown_in_the_other_too() -> None:
+    alone = {"title": {"ko": "작은 문제"}, "task": {"ko": "잃지 마세요."}, "hints": [{"text": {"ko": "acks"}}], "why": {"ko": "사본"}}
+    found = reading.from_dict({**SMALL, **alone})
+    assert found.title == found.document["title"] == {"en": "작은 문제", "ko": "작은 문제"}
+    assert found.task["en"] == "잃지 마세요." and found.hints[0].text["en"] == "acks" and found.why["en"] == "사본"
 
 
 def test_an_error_in_a_file_names_its_line() -> None:
