@@ -146,16 +146,14 @@ class Broker:
         self.cleaning = CleanerThreads(self)
         self.idle = IdleConnections(self)
         self.pipeline = RequestPipeline(
-            node, config, self.handle, self.log_manager.storage_failed, given.costs, given.through_codec,
-            self.cluster.mode,
+            node, config, self.handle, self.log_manager.storage_failed, given.costs, given.through_codec, self.mode,
         )  # fmt: skip
 
     def rpc(self, name: str) -> RpcClient:
         """The named connection of this broker to its peers."""
-        found = self.rpcs.get(name)
-        if found is None:
-            found = self.rpcs[name] = RpcClient(self.node, name, f"{broker_node(self.broker_id)}-{name}")
-        return found
+        if name not in self.rpcs:
+            self.rpcs[name] = RpcClient(self.node, name, f"{broker_node(self.broker_id)}-{name}")
+        return self.rpcs[name]
 
     # -- the machine ------------------------------------------------------------------------
     def start(self) -> None:
@@ -185,14 +183,17 @@ class Broker:
         every, config = self.node.every, self.config
         every(config["log.retention.check.interval.ms"] * 1000, self._retention)
         every(config["log.flush.offset.checkpoint.interval.ms"] * 1000, self.log_manager.checkpoint)
+        every(config["producer.id.expiration.check.interval.ms"] * 1000, self._forget_producers)
         every(DELETE_CHECK_US, self._delete_expired)
         self.cleaning.start()
-        flush_ms = config["log.flush.scheduler.interval.ms"]
-        if flush_ms < 1 << 40:
+        if (flush_ms := config["log.flush.scheduler.interval.ms"]) < 1 << 40:
             every(flush_ms * 1000, self._flush)
 
     def _retention(self) -> None:
         self.log_manager.run_retention(self.node.wall_ms())
+
+    def _forget_producers(self) -> None:
+        self.log_manager.forget_producers(self.node.wall_ms())
 
     def _flush(self) -> None:
         self.log_manager.run_flush(self.node.wall_ms())

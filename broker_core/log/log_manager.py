@@ -14,7 +14,7 @@ Each log directory holds, beside the partitions,
 | `cleaner-offset-checkpoint` | up to where compacted logs have been cleaned |
 | `meta.properties` | whose directory it is |
 
-Nothing happens by itself here: the broker calls `run_retention`, `run_flush`, `checkpoint`,
+Nothing happens by itself here: the broker calls `run_retention`, `forget_producers`, `run_flush`, `checkpoint`,
 `delete_expired_files` when it is time (`log.retention.check.interval.ms` [5 min],
 `log.flush.scheduler.interval.ms`, `log.flush.offset.checkpoint.interval.ms` [1 min]).
 
@@ -277,7 +277,7 @@ class LogManager:
     # --- work that the broker schedules ------------------------------------------------------
 
     def run_retention(self, now_ms: int) -> int:
-        """Delete old segments, forget silent producers. Returns how many segments went.
+        """Delete old segments. Returns how many went.
 
         Of compacted logs the cleaner deletes them.
         """
@@ -285,8 +285,12 @@ class LogManager:
         for log in self.logs():
             if not log.config.is_compacted:
                 count += self.delete_old_segments_of(log, now_ms)
-            log.producers.expire(now_ms)
         return count
+
+    def forget_producers(self, now_ms: int) -> None:
+        """Those that have been silent for `producer.id.expiration.ms`."""
+        for log in self.logs():
+            log.producers.expire(now_ms)
 
     def delete_old_segments_of(self, log: PartitionLog, now_ms: int) -> int:
         """Retention of one log."""

@@ -70,19 +70,17 @@ def init_producer_id(
 ) -> Stored | ErrorCode:
     """The next epoch for the producer that asks; `expected`: what it says that it has (KIP-360).
 
-    A. something is being written, or markers are: CONCURRENT_TRANSACTIONS
+    A. something is being written, or markers are: CONCURRENT_TRANSACTIONS, whoever asks
     B. it had an id that is not, and was not, this one's: PRODUCER_FENCED
     C. a transaction is open: it is aborted first (the state PrepareEpochFence), the producer comes again
     D. all epochs are used: another producer id
     E. the next epoch
     """
     stored = transaction.stored
-    if transaction.pending is not None:
+    if transaction.pending is not None or stored.state in PREPARED:
         return ErrorCode.CONCURRENT_TRANSACTIONS  # A
     if expected is not None and not _may_continue(stored, expected):
         return ErrorCode.PRODUCER_FENCED  # B
-    if stored.state in PREPARED:
-        return ErrorCode.CONCURRENT_TRANSACTIONS  # A
     if stored.state is ONGOING:
         return fence(transaction)  # C
     if stored.epoch_exhausted and (expected is None or expected.epoch == stored.producer_epoch):
@@ -135,13 +133,17 @@ def fence(transaction: Transaction) -> Stored:
 def add_partitions(
     transaction: Transaction, producer: Producer, partitions: Iterable[TopicPartition], version: int, now_ms: int
 ) -> Stored | ErrorCode:
-    """The transaction with these partitions, too; the first ones begin it."""
+    """The transaction with these partitions, too; the first ones begin it.
+
+    With version 2 the producer may have an id already that takes over when the one before is done: it comes again.
+    """
     stored = transaction.stored
+    busy = transaction.pending is not None or stored.state in PREPARED
     error = _refused(stored, producer)
+    if busy and (version >= VERSION_2 or error is ErrorCode.NONE):
+        return ErrorCode.CONCURRENT_TRANSACTIONS
     if error is not ErrorCode.NONE:
         return error
-    if transaction.pending is not None or stored.state in PREPARED:
-        return ErrorCode.CONCURRENT_TRANSACTIONS
     known = dict.fromkeys(stored.partitions)
     together = tuple({**known, **dict.fromkeys(partitions)})
     if stored.state is ONGOING and len(together) == len(known):

@@ -27,7 +27,8 @@ from broker_core.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_
 from broker_core.wire.errors import ErrorCode
 
 Ended = Callable[[Any, ErrorCode, int, int], None]
-"""`done(context, error, producer id, epoch)`: with version 2 the producer goes on with these."""
+"""`done(context, error, producer id, epoch)`: with version 2 the producer goes on with these. Where the epochs are used
+up it is another id, which takes over when the markers are written (KIP-890)."""
 
 
 class _End:
@@ -49,6 +50,8 @@ class _End:
             self.fence(self.context, error)
         elif self.done is not None:
             stored, good = self.transaction.stored, error is ErrorCode.NONE
+            if stored.state in PREPARED:
+                stored = decisions.completed(stored, stored.updated_ms)
             self.done(
                 self.context, error, stored.producer_id if good else NO_PRODUCER_ID,
                 stored.producer_epoch if good else NO_PRODUCER_EPOCH,

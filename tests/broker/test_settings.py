@@ -8,6 +8,7 @@ from tests.worlds import do
 from broker_core.broker.configs import LOG_SETTINGS
 from broker_core.clients import admin_requests as requests
 from broker_core.log.config import LogConfig
+from broker_core.log.producers import ProducerEntry
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError
 from broker_core.metadata.configs_topics import check_topic_overrides, topic_config
 from lab.clusters.build import build_world
@@ -63,7 +64,8 @@ def test_a_topic_that_neither_deletes_nor_compacts_is_read_by_all_brokers_also_w
 
 def test_a_leader_forgets_silent_producers_after_producer_id_expiration_ms() -> None:
     """From the start of a broker, and changed while it runs (KIP-854)."""
-    cluster = {"preset": "teaching", "settings": {"producer.id.expiration.ms": "5000"}}
+    often = {"producer.id.expiration.check.interval.ms": "1000"}
+    cluster = {"preset": "teaching", "settings": {"producer.id.expiration.ms": "5000", **often}}
     world = build_world(run_from_dict({"cluster": cluster, "seed": 4}))
     world.run_until(2 * S)
     do(world, do="create_topic", topic="t", partitions=1, replication_factor=3)
@@ -73,6 +75,12 @@ def test_a_leader_forgets_silent_producers_after_producer_id_expiration_ms() -> 
     do(world, do="alter_config", broker=2, set={"producer.id.expiration.ms": "7000"})
     world.run_until(6 * S)
     assert [table.expiration_ms for table in tables] == [5000, 7000, 5000]
+    for table in tables:
+        table.entries[9] = ProducerEntry(9)
+        table.entries[9].last_timestamp = world.nodes["broker-1"].wall_ms()
+    for seconds, known in ((4, [True, True, True]), (6, [False, True, False]), (9, [False, False, False])):
+        world.run_until((6 + seconds) * S)
+        assert [9 in table.entries for table in tables] == known, "looked for once a second"
 
 
 @pytest.mark.parametrize("topic", ["t", None])

@@ -271,11 +271,20 @@ def test_with_version_2_a_transaction_that_uses_up_the_epochs_goes_on_with_anoth
     transaction.stored = transaction.stored._replace(producer_epoch=last.epoch)
     lab.add(last, 0)
     lab.run(0)
-    lab.end(last)
-    lab.run(0)
+    lab.marker_delay_ms = 10
+    ended = lab.end(last)
+    lab.run(1)
+    assert (ended.error, ended.producer_id, ended.epoch) == (E.NONE, 1002, 0)
+    heir = Producer(ended.producer_id, ended.epoch)
+    assert lab.add(heir, 0).error is E.CONCURRENT_TRANSACTIONS, "it takes over when the markers are written"
+    assert lab.init(expected=heir).error is E.CONCURRENT_TRANSACTIONS
+    lab.run(20)
     assert lab.data[0].log[-1][:2] == (1001, 0x7FFF), "the marker has the largest epoch"
     repeated = lab.end(last)
     assert (repeated.error, repeated.producer_id, repeated.epoch) == (E.NONE, 1002, 0)
+    lab.add(heir, 0)
+    lab.run(0)
+    assert lab.state() == "Ongoing"
 
 
 # --- the table, the records -----------------------------------------------------------------------
