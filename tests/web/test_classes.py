@@ -28,6 +28,7 @@ from web import server
 from web.api.answers_classes import Everything
 from web.live.labs import APART, labs
 from web.messages import words_of
+from web.pages.class_report import shown_answer
 from web.people.classes import named, written
 from web.people.judging import judge, pack_of
 from web.people.models import WAITING, Classroom, HandIn, Seat, Task, Work
@@ -133,6 +134,13 @@ def test_what_cannot_be_handed_in_names_the_reason_and_is_no_try(rest: Rest, cod
     assert rest.post(f"classes/{code}/tasks", {"document": ONE, "due": "2020-01-01T00:00:00"}).status == 422  # no zone
     assert rest.post(f"classes/{code}/tasks", {"document": ONE}).json["tasks"][0]["due"] is None
     assert cell_of(rest, code, "crane")["tries"] == 0
+
+
+def test_a_heading_over_figures_stands_where_they_do() -> None:
+    told = {key: {"en": "", "ko": ""} for key in ("title", "reading", "doc")}
+    rows = [{"exercise": "small", "lost": None}, {"exercise": "small", "lost": 4}]
+    found = shown_answer({"query": "loss", "columns": ["exercise", "lost"], "rows": rows, "count": 2, **told}, "ko")
+    assert [is_number for _, is_number in found["heads"]] == [False, True]
 
 
 @pytest.fixture(scope="module")

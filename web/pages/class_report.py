@@ -20,7 +20,7 @@ MOST = 40
 
 
 def shown_answer(found: dict[str, Any], language: str) -> dict[str, Any]:
-    """A table in one language."""
+    """A table in one language; `heads` and the cells of `rows` are (text, whether it is a figure)."""
     from lab.analytics.charts import figure
     from lab.analytics.words import ENGLISH, KOREAN
 
@@ -28,7 +28,7 @@ def shown_answer(found: dict[str, Any], language: str) -> dict[str, Any]:
     columns = found["columns"]
     rows = [[(figure(words.value(name, row[name])), isinstance(row[name], int | float)) for name in columns]
             for row in found["rows"][:MOST]]  # fmt: skip
-    heads = [words.heading(name) for name in columns]
+    heads = [(words.heading(name), any(row[index][1] for row in rows)) for index, name in enumerate(columns)]
     return {"name": found["query"], "title": found["title"][language], "reading": found["reading"][language],
             "doc": found["doc"][language], "heads": heads, "rows": rows,
             "more": found["count"] - len(rows)}  # fmt: skip
