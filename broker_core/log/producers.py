@@ -165,6 +165,11 @@ class ProducerStateTable:
         entry = self.entries.get(producer_id)
         return None if entry is None or entry.epoch != epoch else entry.transaction_start
 
+    def has_newer(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer has written here, or was marked, with a later epoch."""
+        entry = self.entries.get(producer_id)
+        return entry is not None and entry.epoch > epoch
+
     def has_open_transaction(self, producer_id: int) -> bool:
         """Whether a transaction of the producer is open here, of whatever epoch."""
         entry = self.entries.get(producer_id)

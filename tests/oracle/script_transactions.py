@@ -203,6 +203,8 @@ def new_transactions(k: Script) -> None:
     k.until(ApiKey.FETCH, 12, fetch("tx-new", isolation_level=1), caught_up)
     asking.looks("ended", name)
     asking.write("a late one", 12, name, pid, epoch, 2)
+    asking.write("a late one of nobody", 12, "nobody", pid, epoch, 2)
+    asking.write("a late one of nobody, where none was", 12, "nobody", pid, epoch, 2, 1)
     asking.write("the next one", 12, name, pid, ended.producer_epoch, 0)
     taken = asking.init("taken over while open", 5, name)
     asking.write("the one before", 12, name, pid, ended.producer_epoch, 1)

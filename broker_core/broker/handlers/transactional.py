@@ -62,7 +62,10 @@ class Verified:
 
 
 def verify_batches(broker: Broker, context: RequestContext, known: list[Any], done: Any, state: Any) -> None:
-    """Asks for the batches of a Produce that would begin a transaction; later `done(state, Verified)`."""
+    """Asks for the batches of a Produce that would begin a transaction; later `done(state, Verified)`.
+
+    A leader of 4.x refuses by itself what is older than what it has of the producer.
+    """
     verified = Verified()
     asked: list[TopicPartition] = []
     producers: dict[Producer, None] = {}
@@ -76,13 +79,16 @@ def verify_batches(broker: Broker, context: RequestContext, known: list[Any], do
         if header is None or partition is None or not partition.is_leader:
             continue
         producers[Producer(header.producer_id, header.producer_epoch)] = None
+        if broker.mode == "kraft" and partition.log.producers.has_newer(header.producer_id, header.producer_epoch):
+            verified.refused[topic, index] = ErrorCode.INVALID_PRODUCER_EPOCH
+            continue
         guard = _guard(broker, partition, header.producer_id, header.base_sequence, header.producer_epoch, add)
         if guard is not None and verified.guards is not None:
             verified.guards[topic, index] = guard
         if guard is not None and guard != OF_ANY_EPOCH:
             asked.append((topic, index))
     if len(producers) > 1:
-        verified.refused = dict.fromkeys(asked, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        verified.refused |= dict.fromkeys(asked, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         asked = []
     if not asked:
         done(state, verified)
