@@ -124,5 +124,10 @@ def markdown(language: str = LANGUAGES[0]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shown(value: str) -> str:
+    """A value as it stands beside a setting, in any language."""
+    return "∞" if value == UNBOUNDED else value or "–"
+
+
 def _shown(value: str, words: dict[str, str]) -> str:
     return words["none"] if not value else words["unbounded"] if value == UNBOUNDED else value.replace(",", ", ")

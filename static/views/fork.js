@@ -10,6 +10,7 @@ import { h } from "./patch.js";
 import { receiptTable, verdict } from "./receipt.js";
 import { variantOf } from "./lesson.js";
 import { sentence } from "./story.js";
+import { thenAndNow } from "./then.js";
 
 const SHORTEST_US = 1000; // an outage that would be told as 0.000 s is none
 
@@ -71,7 +72,8 @@ function freeRow(view, row, subjects) {
         ? `✕ ${row.refused}`
         : known
           ? [known.value === null || known.value === "" ? null : words.t("fork.now", { value: known.value }), meaning && ` ${meaning}`]
-          : null));
+          : null),
+    known && !row.refused && thenAndNow(known, words));
 }
 
 function freeRows(view, state) {

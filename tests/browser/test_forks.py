@@ -52,6 +52,7 @@ def test_a_branch_begins_with_settings_of_a_client_a_topic_and_all_brokers(first
     seen.wait("document.querySelectorAll('#fork-settings-1 option').length > 15")
     names = seen.value("[...document.querySelectorAll('#fork-settings-1 option')].map((one) => one.value)")
     assert {"linger.ms", "request.timeout.ms", "rate"} <= set(names)
+    assert "2.x: false · 3.9: true · 4.3: true · since 3.0 (KIP-679)" in seen.page.inner_text("[data-fork-row='1'] [data-eras]")
     seen.page.click("[data-fork=add]")
     fill(seen, 2, "topic:orders", "flush.messages", "1")
     seen.page.click("[data-fork=add]")

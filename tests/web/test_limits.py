@@ -8,7 +8,10 @@ import pytest
 from django.test import RequestFactory
 
 from lab.clusters.eras import differences
-from web.messages import LANGUAGES
+from lab.exercises import reading
+from lab.exercises.levers import Lever
+from web.messages import LANGUAGES, words_of
+from web.pages.exercises import then
 from web.pages.limits import eras_page, not_modelled, page_of, told
 
 
@@ -33,6 +36,17 @@ def test_the_page_of_eras_has_each_difference_in_the_readers_language(language: 
     assert f"<h1>{title}" in page
     assert page.count("<tr>") == len(differences()) + 1
     assert all(one.why[language].split("'")[0] in page for one in differences())
+
+
+def test_beside_a_lever_stands_what_it_was_and_since_when_it_is_what_it_is() -> None:
+    words = words_of("exercises", "ko")
+    acks, copies = Lever("acks", ("clients", "a", "settings", "acks")), Lever("copies", ("topics", "t", "replication_factor"))
+    lag = Lever("lag", ("cluster", "settings", "replica.lag.time.max.ms"))
+    found = reading.load("lose-what-was-promised")
+    found.start = {"clients": [{"name": "a", "kind": "producer"}]}
+    assert then(acks, found, words) == {"values": "2.x: 1 · 3.9: all · 4.3: all", "since": "3.0부터 (KIP-679)"}
+    assert then(lag, found, words) == {"values": "2.x: 10000 · 3.9: 30000 · 4.3: 30000", "since": "2.5부터 (KIP-537)"}
+    assert then(copies, found, words) is None
 
 
 def test_text_is_escaped_and_code_is_code() -> None:

@@ -15,7 +15,9 @@ from django.shortcuts import render
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
+from lab.clusters import eras
 from lab.exercises import reading
+from lab.exercises.levers import Lever
 from lab.exercises.reading import Exercise
 from lab.scenarios import grammar, subjects
 from web.access import ACT, LEARN
@@ -83,6 +85,18 @@ def _card(exercise: Exercise, language: str) -> dict[str, Any]:
             "task": exercise.task[language].strip().partition("\n")[0]}  # fmt: skip
 
 
+def then(lever: Lever, exercise: Exercise, words: dict[str, Any]) -> dict[str, str] | None:
+    """Beside a lever that is a setting: what it was in each era, and since when it is what it is."""
+    where, of = lever.path[0], {"topics": "topic", "cluster": eras.BROKER}
+    if where == "clients":
+        of[where] = next((one["kind"] for one in exercise.start["clients"] if one["name"] == lever.path[1]), "")
+    found = eras.beside(of[where], lever.path[-1]) if lever.path[-2] in ("settings", "configs") else None
+    if found is None:
+        return None
+    values = " · ".join(f"{era}: {eras.shown(value)}" for era, value in found["values"].items())
+    return {"values": values, "since": words["since"].format(release=found["since"], kip=found["kip"])}
+
+
 @require_GET
 @ensure_csrf_cookie
 def exercise(request: HttpRequest, name: str) -> HttpResponse:
@@ -94,6 +108,8 @@ def exercise(request: HttpRequest, name: str) -> HttpResponse:
     words = words_of(PART, language)
     facts = described(found)
     lesson = grammar.load(found.lesson) if found.lesson else None
+    sets = found.levers.sets
+    facts["levers"] = [{**fact, "then": then(sets[fact["name"]], found, words)} for fact in facts["levers"]]
     samples = {command: sample(command, found) for command in found.levers.commands}
     context = {
         "exercise": facts, "title": found.title[language], "paragraphs": _paragraphs(found.task[language]),

@@ -10,7 +10,7 @@ import { bar, spokenError, stagesLine, troubles, waitingFor } from "./progress.j
 
 const KEYS = [
   "acks", "min.insync.replicas", "unclean.leader.election.enable", "enable.idempotence", "retries", "linger.ms",
-  "max.in.flight.requests.per.connection", "replica.lag.time.max.ms", "rate", "cluster.link_delay_ms"];
+  "max.in.flight.requests.per.connection", "replica.lag.time.max.ms", "rate", "cluster.link_delay_ms", "era"];
 
 function axis(view, { key, values }, index) {
   const { words, desk } = view;

@@ -6,9 +6,9 @@ import { base } from "../../net/api.js";
 import { h } from "../patch.js";
 import { prose } from "../prose.js";
 import { marked } from "../terms.js";
+import { thenAndNow } from "../then.js";
 
 const ROWS = 80;
-const UNBOUNDED = "9223372036854775807";
 
 function subjects(view) {
   const { state, words } = view;
@@ -47,15 +47,6 @@ function editor(view, subject, one) {
   return h("form", { class: "config-form", onsubmit: submit }, field, h("button", { class: "main", disabled: view.lookOnly }, words.t("config.set")),
     one.changed && h("button", { type: "button", disabled: view.lookOnly, onclick: () => send(view, subject, one.name, null) }, words.t("config.reset")),
     h("button", { type: "button", onclick: () => view.set({ configEdit: null }) }, words.t("cancel")));
-}
-
-/** What it was in each era, since which release and KIP, and what that means; the page of all differences is behind it. */
-function thenAndNow({ eras }, words) {
-  if (!eras) return null;
-  const shown = Object.entries(eras.values).map(([era, value]) => `${era}: ${value === UNBOUNDED ? "∞" : value || "–"}`);
-  return h("div", { class: "setting-note", "data-eras": "" }, `${shown.join(" · ")} · `,
-    h("a", { href: `${base}/eras/`, target: "_blank", rel: "noopener" }, words.t("config.since", { release: eras.since, kip: eras.kip })),
-    `: ${eras.why[words.language] ?? eras.why.en}`);
 }
 
 function row(view, subject, one) {

@@ -1,0 +1,14 @@
+/** Then and now: beside a setting stands what it was in each era, since which release and KIP, and what that means. */
+import { base } from "../net/api.js";
+import { h } from "./patch.js";
+
+const UNBOUNDED = "9223372036854775807";
+
+/** Nothing for a setting that all eras have alike; the page of all differences is behind it. */
+export function thenAndNow({ eras }, words) {
+  if (!eras) return null;
+  const shown = Object.entries(eras.values).map(([era, value]) => `${era}: ${value === UNBOUNDED ? "∞" : value || "–"}`);
+  return h("div", { class: "setting-note", "data-eras": "" }, `${shown.join(" · ")} · `,
+    h("a", { href: `${base}/eras/`, target: "_blank", rel: "noopener" }, words.t("config.since", { release: eras.since, kip: eras.kip })),
+    `: ${eras.why[words.language] ?? eras.why.en}`);
+}
