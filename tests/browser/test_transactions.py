@@ -91,3 +91,28 @@ def test_the_settings_of_a_group_stand_beside_those_for_all(seen: LabPage) -> No
     own = "[...document.querySelectorAll('#tab-panel .setting.changed')].filter((one) => one.innerText.includes('set for this group'))"
     seen.wait(f"{own}.length === 2")
     assert "default 30000" in seen.page.inner_text("#tab-panel")
+
+
+def test_who_hands_over_what_to_whom_stands_with_each_member_and_who_speaks_the_protocol_of_before(visit: Open, seen: LabPage) -> None:
+    """The first one has everything and stands still, so it gives nothing back; a member of the classic protocol joins as well."""
+    seen.command(do="time", speed="play")
+    korean = visit(language="ko")
+    for page in (seen, korean):
+        page.page.evaluate("lab.app.showTab('groups')")
+    member = {"kind": "consumer", "topic": "moves"}
+    modern = {"group.id": "movers", "group.protocol": "consumer"}
+    said = "[...document.querySelectorAll('#tab-panel li.member')].map((one) => one.innerText.replace(/\\s+/g, ' '))"
+    seen.command(do="create_topic", topic="moves", partitions=4, replication_factor=3)
+    seen.command(do="start_client", name="first", settings=modern, **member)
+    seen.wait(f"{said}.some((text) => text.startsWith('first moves-0 moves-1 moves-2 moves-3'))")
+    seen.command(do="pause", node="first")
+    seen.command(do="start_client", name="second", settings=modern, **member)
+    seen.wait(f"{said}.some((text) => /^second .* waits for moves-. moves-., which first still has/.test(text))")
+    seen.wait(f"{said}.some((text) => /^first .* gives back moves-. moves-.: second waits for it/.test(text))")
+    korean.wait(f"{said}.some((text) => /^second .* 받을 파티션: moves-. moves-. \\(아직 가진 멤버: first\\)/.test(text))")
+    korean.wait(f"{said}.some((text) => /^first .* 돌려줄 파티션: moves-. moves-. \\(기다리는 멤버: second\\)/.test(text))")
+    seen.command(do="resume", node="first")
+    seen.command(do="start_client", name="third", settings={"group.id": "movers"}, **member)
+    seen.wait(f"{said}.some((text) => /^third .* speaks the classic protocol/.test(text))")
+    korean.wait(f"{said}.some((text) => /^third .* 클래식 프로토콜을 씀/.test(text))")
+    assert violations(seen.page) == []
