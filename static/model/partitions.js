@@ -3,7 +3,8 @@
  *
  * `committed` of a partition is the cluster's truth: how far the high watermark of its leaders has come. A disk that
  * remembers less after a crash takes nothing back; only a leader whose log ends before it does (unclean election).
- * `forked` of a log: from there on it is another one than the leader that was elected, until it is cut.
+ * `forked` of a log: from there on it is another one than the leader that was elected, until it is cut there. A follower that is
+ * cut behind that place goes on with the leader's records: what stands between `forked` and `joined` is another history.
  *
  * A log keeps the last batches it has taken, as [base offset, last offset, CRC, bytes]: two replicas
  * whose batch at one offset has two checksums have diverged, and the screen can show it.
@@ -53,7 +54,7 @@ function changeIsr(draft, params) {
  */
 function endAt(log, leo, start = log.start) {
   Object.assign(log, { leo, start, hw: Math.max(start, Math.min(log.hw, leo)) });
-  if (leo <= log.forked) delete log.forked;
+  if (leo <= log.forked) for (const name of ["forked", "joined"]) delete log[name];
   if (log.tail?.some(([, last]) => last >= leo)) log.tail = log.tail.filter(([, last]) => last < leo);
 }
 
@@ -100,10 +101,26 @@ function lead(draft, params, event) {
   if (found.transactions) found.transactions = cutLines(found.transactions, params.leo);
   // From here on offsets that were given out get other records.
   if (Object.values(found.logs).some(({ leo }) => leo > params.leo)) found.cut = Math.min(found.cut ?? Infinity, params.leo);
-  for (const [broker, { leo, forked = Infinity }] of Object.entries(found.logs)) {
-    if (broker !== String(found.leader) && leo > params.leo) {
-      draft.own("topics", params.topic, "partitions", String(params.partition), "logs", broker).forked = Math.min(forked, params.leo);
-    }
+  part(draft, params, event);
+}
+
+/**
+ * Where the logs of a partition part from that of its new leader: behind the leader's end; and where that log had parted from
+ * those before, everybody who has followed them has another history from there on.
+ */
+function part(draft, params, { node }) {
+  const own = logOf(draft, params, node);
+  const { forked: since = Infinity, joined } = own;
+  for (const name of ["forked", "joined"]) delete own[name];
+  const found = partitionOf(draft, params);
+  for (const broker of Object.keys(found.logs).filter((one) => one !== String(found.leader))) {
+    const { leo, forked } = found.logs[broker];
+    const behind = Math.min(params.leo, forked === undefined ? since : Infinity);
+    if (leo <= behind && forked === undefined) continue;
+    const log = logOf(draft, params, brokerNode(broker));
+    for (const name of ["forked", "joined"]) delete log[name];
+    if (leo > behind) log.forked = behind;
+    if (log.forked === since && joined !== undefined) log.joined = joined;
   }
 }
 
@@ -192,6 +209,7 @@ export const partitions = {
     const log = logOf(draft, params, node);
     if (!log) return;
     endAt(log, params.after, Math.min(log.start, params.after));
+    if (log.forked !== undefined) log.joined = Math.min(log.joined ?? Infinity, params.after);
   },
   log_appended(draft, params, { node }) {
     const log = logOf(draft, params, node);

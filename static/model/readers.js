@@ -68,14 +68,19 @@ function readersIn(state) {
 /** The members of a group: [{id, name, badge, gone, paused, partitions: [[topic, number]], positions}], by name. */
 export const membersOf = (state, name) => readersIn(state).groups.get(name);
 
+/** Whether a client still believes in what it was given by a group that it is in no more: it was too slow, and has left or was expelled. */
+const hasLeft = ({ members }, id, { assignment }) => members.length > 0 && partitionsOf(assignment).length > 0
+  && !members.some(({ client_id: member }) => member === id);
+
 function gather(state, name) {
   const group = state.groups[name];
   const own = new Map(ownOf(state, name));
   const known = group.members.filter(({ client_id: id }) => !own.has(id));
-  const found = [...own].map(([id, client]) => ({
-    id, name: id, gone: client.state === "stopped", paused: client.state === "paused", partitions: pauses(group) ? [] : reads(client),
-    positions: client.positions ?? []
-  }));
+  const found = [...own].map(([id, client]) => {
+    const gone = client.state === "stopped" || hasLeft(group, id, client);
+    const partitions = gone || pauses(group) ? [] : reads(client);
+    return { id, name: id, gone, paused: client.state === "paused", partitions, positions: client.positions ?? [] };
+  });
   for (const { id, client_id: client, assignment } of known) {
     found.push({ id, name: client ?? id, gone: false, paused: false, partitions: !pauses(group) ? partitionsOf(assignment) : [], positions: [] });
   }
@@ -108,8 +113,10 @@ export function readersOf(state, topic, number) {
     const members = membersOf(state, name);
     const committed = state.groups[name].offsets?.[topic]?.[number] ?? null;
     const reader = members.find((member) => member.partitions.some(([of, one]) => of === topic && one === String(number)));
-    if (!reader && committed === null) continue;
-    const told = positionIn(reader?.positions, topic, number);
+    // Of one that is gone and has committed nothing its last position is known.
+    const last = reader ?? members.find(({ gone, positions }) => gone && positionIn(positions, topic, number) !== null);
+    if (!last && committed === null) continue;
+    const told = positionIn((committed === null ? last : reader)?.positions, topic, number);
     const position = told === null ? null : Math.max(told, committed ?? 0); // positions are told now and then, commits at once
     const from = committed ?? position;
     found.push({
@@ -118,6 +125,15 @@ export function readersOf(state, topic, number) {
     });
   }
   return found;
+}
+
+/** Records that a group has still to read: the sum of the lengths that the stage shows, also of members that have committed nothing yet. */
+export function lagOf(state, name) {
+  const offsets = partitionsOf(Object.fromEntries(Object.entries(state.groups[name].offsets ?? {}).map(([topic, all]) => [topic, Object.keys(all)])));
+  const places = [...offsets, ...membersOf(state, name).flatMap(({ partitions }) => partitions)];
+  const apart = new Map(places.map(([topic, number]) => [`${topic}-${number}`, [topic, number]]));
+  const lags = [...apart.values()].map(([topic, number]) => readersOf(state, topic, number).find(({ group }) => group === name)?.lag ?? 0);
+  return lags.reduce((sum, one) => sum + one, 0);
 }
 
 /** Partition numbers of a topic as people write them: 0-2, 5. */

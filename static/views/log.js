@@ -43,7 +43,7 @@ export function shortName(topic, number) {
 export function cellKind(offset, log, { end = Infinity, held = null, committed = log.hw, lost = false } = {}) {
   if (offset < log.start) return "gone";
   if (offset >= log.leo) return "hole";
-  const astray = offset >= end || offset >= (log.forked ?? Infinity);
+  const astray = offset >= end || (offset >= (log.forked ?? Infinity) && offset < (log.joined ?? Infinity));
   if (lost && (astray || (end === Infinity && offset >= (held ?? 0)))) return "lost";
   if (astray) return "astray";
   return offset < committed ? "committed" : "waiting";
@@ -65,6 +65,9 @@ function axisIn(state, { topicName, number, partition }, axisWith) {
   return hidden.length ? axisWith(hidden) : axis;
 }
 
+/** Where a replica's log becomes another one than the leader's, and where it is the same again. */
+const partingsOf = ({ logs }) => Object.values(logs).flatMap(({ forked, joined }) => [forked, joined]).filter((offset) => offset !== undefined);
+
 /** The facts that all rows of a partition share. */
 function factsOf(view, number, room) {
   const { topicName, topic } = view;
@@ -83,7 +86,7 @@ function factsOf(view, number, room) {
   return {
     partition, name, number,
     axis: axisIn(view.state, { topicName, number, partition }, (more) => axisOf(
-      partition, room, [...wanted, ...more], fates.borders, gone)),
+      partition, room, [...wanted, ...more], [...fates.borders, ...partingsOf(partition)], gone)),
     fates, ...truth,
     lit: name === view.chosen ? view.litOffset : null, record: record?.name === name ? record : null, walked,
   };
@@ -259,7 +262,8 @@ function bar(view, facts, log, id, x, y, wide, thick) {
     parts: [
       h("rect", { key: "ground", class: "log-bar hole", x: x + 0.5, y: y + 0.5, width: Math.max(0, wide - 1), height: thick - 1 }),
       part("committed", log.start, Math.min(committed, astray)), part("waiting", Math.max(log.start, Math.min(committed, astray)), astray),
-      part("astray", astray, log.leo),
+      part("astray", astray, Math.min(log.leo, log.joined ?? Infinity)),
+      log.joined < log.leo && part("committed", log.joined, log.leo, "joined"),
       lost.map(([from, last]) => part("astray", from, Math.min(last + 1, log.leo), `lost ${from}`)),
       h("line", {
         key: "mark", class: down ? "hw ghost" : "hw bar-hw", x1: x + scale(log.hw), x2: x + scale(log.hw), y1: y - 2, y2: y + thick + 2
@@ -348,7 +352,7 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
   const name = `${topicName}-${number}`;
   const mine = partition.replicas.includes(id);
   const leads = partition.leader === id;
-  const moves = moveOf(partition, id);
+  const moves = mine ? moveOf(partition, id) : null;
   const glyph = !mine ? " " : leads ? "★" : moves ? MOVES[moves] : partition.isr.includes(id) ? "·" : "▽";
   const print = mine && box.w >= NARROW ? fingerprint(partition, box.id) : null;
   const below = tall >= PRINTED;

@@ -5,12 +5,12 @@ const LEAST = 300;
 const LEAST_WORDED = 560; // pixels in which six stages have their names
 const STEP = 33;
 
-/** [name, sign, value, busy] of each stage. */
+/** [name, sign, value, busy, full] of each stage. */
 export function stagesOf(pipeline) {
   const shelf = pipeline.produce + pipeline.fetch + pipeline.other;
   return [
     ["acceptor", "⇥", pipeline.connections, false], ["network", "⇄", pipeline.reading, pipeline.reading > 0],
-    ["queue", "☰", pipeline.queue, pipeline.queue > 0],
+    ["queue", "☰", pipeline.queue, pipeline.queue > 0, pipeline.queue > 0 && pipeline.queue >= pipeline.queue_max],
     ["handlers", "⚙", pipeline.busy, pipeline.busy > 0], ["purgatory", "◷", shelf, shelf > 0], ["responses", "↦", pipeline.responses, pipeline.responses > 0],
   ];
 }
@@ -28,12 +28,13 @@ export function pipelineWay(view, box) {
   const step = (box.w - 32) / 6;
   const y = box.y + box.h - WORDED + 2;
   return h("g", { key: "way", class: "pipe-strip worded", onclick: () => view.openBroker(box.id) },
-    stagesOf(pipeline).map(([name, , value, busy], index) => {
+    stagesOf(pipeline).map(([name, , value, busy, full], index) => {
       const x = box.x + 18 + index * step;
-      return h("g", { key: name, class: `pipe-cell${busy ? " busy" : ""} ${name}`, "data-pipe": `${name}@${box.id}` },
+      const figure = full ? words.t("pipe.full", { n: value }) : value > 999 ? "1k+" : value;
+      return h("g", { key: name, class: `pipe-cell${full ? " full" : busy ? " busy" : ""} ${name}`, "data-pipe": `${name}@${box.id}` },
         h("title", {}, words.t(`pipe.${name}.tip`)),
         h("rect", { x: x + 0.5, y: y + 0.5, width: step - 13, height: 24, rx: name === "purgatory" ? 2 : 6 }),
-        h("text", { x: x + (step - 13) / 2, y: y + 16.5 }, `${words.t(`pipe.${name}`)} `, h("tspan", { class: "pipe-value" }, value > 999 ? "1k+" : value)),
+        h("text", { x: x + (step - 13) / 2, y: y + 16.5 }, `${words.t(`pipe.${name}`)} `, h("tspan", { class: "pipe-value" }, figure)),
         index > 0 && h("text", { key: "next", class: "pipe-next", x: x - 6.5, y: y + 16.5 }, "›"));
     }));
 }

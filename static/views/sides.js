@@ -1,7 +1,6 @@
 /** The boxes at both sides of the stage: who writes, and who reads what. */
 import { FILTERS, count } from "../i18n/format.js";
-import { lag } from "../model/figures.js";
-import { membersOf, numbersText, rebalances } from "../model/readers.js";
+import { lagOf, membersOf, numbersText, rebalances } from "../model/readers.js";
 import { countsOf, heldBy, shareLag } from "../model/shares.js";
 import { h } from "./patch.js";
 
@@ -41,8 +40,8 @@ function groupName({ name, w }, words) {
 }
 
 /** How far a group is: its lag; a share group's records that nobody has done yet, and how many of them are held. */
-function groupNote({ name, group }, state, words) {
-  if (!state.shares?.[name]) return words.t("stage.lag", { n: lag(state, group) });
+function groupNote({ name }, state, words) {
+  if (!state.shares?.[name]) return words.t("stage.lag", { n: lagOf(state, name) });
   return words.t("stage.share.note", { n: shareLag(state, name), held: countsOf(state, name).acquired });
 }
 

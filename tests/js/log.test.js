@@ -4,7 +4,7 @@ import { axisOf, placeOn } from "../../static/model/axis.js";
 import { truthOf } from "../../static/model/figures.js";
 import { doubledIn, fatesOf, rangesOf, stretchesOf } from "../../static/model/fates.js";
 import { cutsOf, placed } from "../../static/model/unplaced.js";
-import { badges, badgesBeside, membersOf, numbersText, readersOf } from "../../static/model/readers.js";
+import { badges, badgesBeside, lagOf, membersOf, numbersText, readersOf } from "../../static/model/readers.js";
 import { Tracer, originOf, readBy } from "../../static/model/record.js";
 import { EMPTY, reduce } from "../../static/model/reduce.js";
 import { Records, plain } from "../../static/inspect/records.js";
@@ -88,6 +88,22 @@ test("what is committed follows the leaders, and what another log has behind a n
   assert.deepEqual([of(unclean).committed, of(unclean).cut, of(marked).cut], [2, 2, undefined]);
 });
 
+test("two histories in one log: another one than the leader's from where they parted to where the follower was cut", () => {
+  const at = { topic: "orders", partition: 0 };
+  const base = { ...EMPTY, topics: { orders: { configs: {}, partitions: { 0: { leader: 2, leader_epoch: 0, isr: [2, 3], replicas: [2, 3, 4], logs: { 2: { leo: 9, hw: 4, start: 0 }, 3: { leo: 4, hw: 4, start: 0 }, 4: { leo: 9, hw: 4, start: 0 } } } } } } };
+  const lead = (state, leader, leader_epoch, leo) => reduce(state, [event("leader_elected", { ...at, leader, leader_epoch, isr: [leader], reason: "unclean" }), event("became_leader", { ...at, leader_epoch, leo }, `broker-${leader}`)]);
+  const other = reduce(lead(base, 3, 1, 4), [event("log_appended", { ...at, base_offset: 4, last_offset: 11 }, "broker-3")]);
+  const back = lead(other, 2, 2, 9);
+  const cut = reduce(back, [event("log_appended", { ...at, base_offset: 9, last_offset: 12 }, "broker-2"), event("truncated", { ...at, before: 12, after: 9 }, "broker-3"), event("log_appended", { ...at, base_offset: 9, last_offset: 12, role: "follower" }, "broker-3")]);
+  const partings = (state) => [2, 3, 4].map((id) => [state.topics.orders.partitions[0].logs[id].forked, state.topics.orders.partitions[0].logs[id].joined]);
+  assert.deepEqual(partings(other), [[4, undefined], [undefined, undefined], [4, undefined]]);
+  assert.deepEqual(partings(back), [[undefined, undefined], [4, undefined], [undefined, undefined]], "broker 4 has followed broker 2 all along");
+  assert.deepEqual(partings(cut)[1], [4, 9]);
+  const log = cut.topics.orders.partitions[0].logs[3];
+  assert.deepEqual([3, 4, 8, 9, 12].map((offset) => cellKind(offset, log, { end: 13, committed: 13 })), ["committed", "astray", "astray", "committed", "committed"]);
+  assert.deepEqual(partings(lead(cut, 3, 3, 13)), [[4, 9], [undefined, undefined], [4, 9]]);
+});
+
 test("the receipt says what became of which offset, and ranges say it briefly", () => {
   const found = { finished: true, places: { lost: [3, 4, 5, 9].map((offset) => ({ topic: "orders", partition: 0, offset })), duplicated: [{ topic: "orders", partition: 0, offset: 7 }], reordered: [{ topic: "orders", partition: 1, offset: 2 }] } };
   const fates = fatesOf(found, "orders-0");
@@ -108,6 +124,20 @@ test("a partition's readers: who, from where, how far behind; nobody while an ea
   assert.deepEqual(membersOf(state, "billing").map(({ badge, gone, partitions }) => [badge, gone, partitions.length]), [["a", false, 1], ["b", true, 0]]);
   const rebalancing = (protocol) => world({ billing: group({ state: "PreparingRebalance", protocol }) }, { "reader-a": reader() });
   assert.deepEqual(["range", "cooperative-sticky"].map((protocol) => readersOf(rebalancing(protocol), "orders", "0")[0].reading), [false, true]);
+});
+
+test("a member that has left reads nothing, and a group's lag has that of members that never committed", () => {
+  const members = [{ id: "m1", client_id: "reader-a", assignment: { orders: [0] } }];
+  const b = reader({ assignment: { orders: [1] }, positions: [["orders", 1, 2]] });
+  const both = world({ billing: group({ members: [...members, { id: "m2", client_id: "reader-b", assignment: { orders: [1] } }], offsets: { orders: { 0: 4 } } }) }, { "reader-a": reader(), "reader-b": b });
+  assert.equal(lagOf(both, "billing"), 5 + 3);
+  const left = world({ billing: group({ members, offsets: { orders: { 0: 4, 1: 2 } } }) }, { "reader-a": reader(), "reader-b": b });
+  assert.deepEqual(membersOf(left, "billing").map(({ gone, partitions }) => [gone, partitions.length]), [[false, 1], [true, 0]]);
+  assert.equal(readersOf(left, "orders", "1")[0].reading, false);
+  const silent = { ...left, groups: { billing: group({ members, offsets: { orders: { 0: 4 } } }) } };
+  assert.deepEqual(readersOf(silent, "orders", "1").map(({ reading, position, lag }) => [reading, position, lag]), [[false, 2, 3]]);
+  const before = world({ billing: group({ members }) }, { "reader-a": reader(), "reader-b": reader({ assignment: undefined, positions: [] }) });
+  assert.deepEqual(membersOf(before, "billing").map(({ gone }) => gone), [false, false], "it has not joined yet");
 });
 
 test("where rows are low those that somebody reads get room for it, and the others give it", () => {
