@@ -42,12 +42,13 @@ export function mode({ clock, online, words }) {
 }
 
 /** What holds for the whole run: a preset that is not Kafka's defaults, protections that were taken away; of which generation an empty lab is,
- * and how to get the other one. */
+ * and how to get the other one: whoever has no shell there, a student, has chosen already. */
 export function banners({ state, words, desk, clock }) {
   const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => /timeout|lag\.time/.test(key));
   const off = Object.keys(state.cluster.protections ?? {}).filter((name) => state.cluster.protections[name] === false);
   const empty = Object.keys(state.brokers).length > 0 && !Object.values(state.topics).some(({ internal }) => !internal);
-  const begins = empty && desk.live !== null && desk.run === desk.live;
+  const student = globalThis.document?.body?.dataset.student;
+  const begins = empty && !student && desk.live !== null && desk.run === desk.live;
   const selecting = Object.values(state.brokers).filter((broker) => broker.replica_selector && broker.state === "running").map((broker) => broker.id);
   return [
     clock.cluster.over.length > 0 && h("p", { key: "over", class: "banner", role: "status", "data-over": clock.cluster.over.join(" ") },

@@ -244,6 +244,8 @@ def test_a_teacher_with_an_account_makes_a_group_that_shares_a_lab(visit: Open, 
     assert "2.x" in {one.get("era") for one in Caller(lab.page).get("labs").json["items"]}  # as it was chosen
     looked_at(first, "group-ko")
     looked_at(teacher, "groups-ko")
+    until(second, "lab.app.desk.live !== null")
+    assert second.locator("[data-runs]").count() == 0  # no command for a shell that no student has
     operator.goto(f"{second.url}?lead={code}")
     second.goto(f"{lab.page}?follow=1")
     second.wait_for_url("**/labs/*/?follow=1")
