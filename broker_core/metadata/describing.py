@@ -24,7 +24,7 @@ from broker_core.metadata.topic_names import problem_with
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 
 @dataclass(frozen=True, slots=True)

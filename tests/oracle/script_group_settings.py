@@ -47,6 +47,7 @@ def settings(k: Script) -> None:
     _alter(k, "no more than a check", "billing", {"consumer.session.timeout.ms": "50000"}, validate_only=True)
     _alter(k, "two settings", "billing", {"consumer.session.timeout.ms": "50000", "share.auto.offset.reset": "earliest"})
     _until(k, "billing", "consumer.session.timeout.ms", "50000")
+    _listed(k)
     _describe(k, "two set", all_versions, "billing", "shipping", include_synonyms=True)
     _alter(k, "for all groups", "", {OF_ALL: "700"}, kind=BROKER)
     _until(k, "billing", OF_ALL.removeprefix("group."), "700")
@@ -65,6 +66,15 @@ def settings(k: Script) -> None:
     _alter(k, "taken back for all", "", {OF_ALL: None}, kind=BROKER)
     _until(k, "billing", OF_ALL.removeprefix("group."), "1000")
     _describe(k, "after it was taken back", all_versions, "billing", include_synonyms=True)
+
+
+def _listed(k: Script) -> None:
+    """Whose settings there are: by kind, of groups those that have any, and of all kinds the first names."""
+    kind = m.ListConfigResourcesRequest
+    for version, types in ((0, []), (1, [GROUP]), (1, [BROKER, GROUP]), (1, [8]), (1, [16]), (1, [99]), (1, [GROUP, 99]), (1, [])):
+        answer = k.ask(ApiKey.LIST_CONFIG_RESOURCES, version, kind(resource_types=types))
+        answer.config_resources = [one for one in answer.config_resources if one.resource_type != 2 and one.resource_name in ("1", "billing", "shipping")]
+        k.note(f"listed {types} v{version}", answer)
 
 
 SCRIPTS = {"settings of groups": settings}
