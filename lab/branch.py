@@ -6,11 +6,7 @@
 
 Every branch leaves a run directory that is complete in itself: the inputs of its past, then its own.
 
-History. Viewers scrub back by themselves as far as they have seen events. For what was before, a branch
-keeps *keyframes*: the state with its place in the journal file; a viewer gets the keyframe before the moment
-that he wants, and the events behind it. The next one is due when events have come for a few seconds, and so
-many that they take more room than a state: what keyframes cost stays in proportion to what happens, however
-large the cluster is.
+What viewers may ask of its past beside the journal is what it has `seen`.
 """
 
 from __future__ import annotations
@@ -19,14 +15,12 @@ import asyncio
 import logging
 import shutil
 import threading
-from bisect import bisect_right
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import cramjam
 import orjson
 
 from broker_core.drivers.pump import LivePump
@@ -35,23 +29,20 @@ from broker_core.kernel.journal import Row
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from lab.checkers.bytes import NothingThere, look_up
-from lab.checkers.committed import add_committed
 from lab.checkers.copies import copies_of
 from lab.clusters.metrics import metrics
 from lab.clusters.inspect import inspect
-from lab.clusters.observe import observe, observe_marks
-from lab.clusters.progress import observe_pipelines
+from lab.clusters.observe import observe_marks
 from lab.clusters.spec import RunSpec
 from lab.disk_room import DiskRoom
 from lab.experiments.directory import RunDirectory
 from lab.feed import JournalFeed, Subscriber, rows_text
-from lab.keyframes import Keyframe, snapshot_of
+from lab.keyframes import snapshot_of
 from lab.outcomes import Outcomes
 from lab.receipts import Receipts
+from lab.seen import Seen
 from lab.snapshots.course import Course
 from lab.snapshots.keeper import Keeper
-from lab.stops import Stops
-from lab.told import Told
 from lab.waiting import Waits, Wanted
 
 if TYPE_CHECKING:
@@ -59,8 +50,6 @@ if TYPE_CHECKING:
 
 FLUSH_S, SLOW_FLUSH_S, UNSEEN_FLUSH_S = 0.05, 0.016, 0.25
 """With somebody who looks on; while the clock goes slowly; with nobody: each wakes the machine up once more."""
-KEYFRAME_US = 5_000_000
-KEYFRAMES = 160
 HISTORY_ROWS = 20_000
 _log = logging.getLogger("brokerlab.lab")
 T = TypeVar("T")
@@ -95,10 +84,10 @@ class Branch:
         self.receipts = Receipts(world, spec, files) if course is None else None
         course = course or Course.begin(world)
         self.monitor = course.monitor
-        self.figures = course.figures
-        self.stops = Stops(world, spec)
-        self.told = Told(world)
-        self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self.figures.now, self.stops.among)
+        self.seen = Seen(world, spec, files, course, self.clock)
+        self.feed = JournalFeed(
+            world.journal, self._marks, self.monitor.changed, self.seen.figures.now, self.seen.stops.among
+        )
         self.pump = LivePump(world, files.recorder, self._after_pass)
         self.waits = Waits(world, loop, self.pump.stand)
         self.keeper = Keeper(files, world, loop)
@@ -106,19 +95,13 @@ class Branch:
         self._flushing: asyncio.TimerHandle | None = None
         self._tokens = threading.Lock()
         self._last_token = 0
-        self.keyframes: list[Keyframe] = []
 
     # -- the world's thread -----------------------------------------------------------------
     def _marks(self) -> dict[str, Any]:
         return observe_marks(self.world)
 
-    def look(self) -> None:
-        """Note what no event of the journal carries."""
-        self.stops.look()
-        self.figures.look()
-
     def _after_pass(self) -> None:
-        self.stops.look()
+        self.seen.stops.look()
         if self.outcomes.waiting:
             self.outcomes.look(self.pump.paused)
         if self.waits.open:
@@ -137,28 +120,14 @@ class Branch:
         self._flushing = None
         if not self.ended:
             self.keep_keyframe()
-            self.look()
+            self.seen.look()
             self.feed.flush(self.world.seq, self.world.now_us)
             self.keeper.look()
 
     def keep_keyframe(self) -> None:
-        """Note the state if something has happened for a while since the last time."""
-        world = self.world
-        if self.keyframes:
-            last = self.keyframes[-1]
-            if world.now_us - last.t_us < KEYFRAME_US or world.seq == last.seq:
-                return
-            if self.files.journal_size() - last.offset < last.size:
-                return
-        self.files.flush(world)
-        if self.files.broken is not None:
+        """Note the state when it is time to."""
+        if not self.seen.keep_keyframe():
             self._tell_broken()
-            return
-        text = self._state_text().encode()
-        packed = bytes(cramjam.zstd.compress(text, level=1))
-        self.keyframes.append(Keyframe(world.seq, world.now_us, self.files.journal_size(), len(text), packed))
-        if len(self.keyframes) > KEYFRAMES:
-            del self.keyframes[1 : KEYFRAMES // 2 : 2]
 
     def _tell_broken(self) -> None:
         """Once: nothing more of this run can be kept."""
@@ -169,19 +138,7 @@ class Branch:
 
     def snapshot_text(self) -> str:
         """The state as JSON, between two events."""
-        return snapshot_of(self.run_id, self.epoch, self.world.now_us, self._state_text())
-
-    def _state_text(self) -> str:
-        world = self.world
-        state = observe(world, self.spec)
-        self.figures.complete(state["clients"])
-        add_committed(state["topics"], self.monitor.view)
-        clock = self.clock()
-        state["time"] = {"t_us": world.now_us, "epoch_ms": world.epoch_ms,
-                         **{name: clock[name] for name in ("speed", "paused", "over")}}  # fmt: skip
-        state["pipelines"] = observe_pipelines(world)
-        state["invariants"] = self.monitor.lights()
-        return orjson.dumps(state, option=orjson.OPT_NON_STR_KEYS).decode()
+        return snapshot_of(self.run_id, self.epoch, self.world.now_us, self.seen.state_text())
 
     def end(self) -> None:
         """No more events: close the run's files."""
@@ -193,7 +150,7 @@ class Branch:
             self.keeper.end()
             self.outcomes.look(stands=True)
             self.waits.end()
-            self.stops.look()
+            self.seen.stops.look()
             self.feed.flush(self.world.seq, self.world.now_us)
             self.files.describe(invariants=self.monitor.to_dict())
             self.tell_disks()
@@ -298,7 +255,7 @@ class Branch:
         return self.ask(self._snapshot)
 
     def _snapshot(self) -> tuple[int, str]:
-        self.stops.look()
+        self.seen.stops.look()
         self.feed.flush(self.world.seq, self.world.now_us)
         return self.world.seq, self.snapshot_text()
 
@@ -342,7 +299,7 @@ class Branch:
         return self.ask(self.feed.since, seq)
 
     def story(self, seq: int) -> Future[str]:
-        return self.ask(lambda: rows_text(self.told.upto(seq), 0))
+        return self.ask(lambda: rows_text(self.seen.told.upto(seq), 0))
 
     def history(self, seq: int, after: int = 0) -> Future[dict[str, Any]]:
         """The keyframe at or before `seq` and the rows behind it (figures among them), up to the next keyframe:
@@ -351,16 +308,14 @@ class Branch:
         return self.ask(self._history, seq, after)
 
     def _history(self, seq: int, after: int) -> dict[str, Any]:
-        if not self.keyframes:
+        if not self.seen.keyframes:
             self.keep_keyframe()
-        index = max(0, bisect_right([frame.seq for frame in self.keyframes], seq) - 1)
-        frame = self.keyframes[index]
-        following = self.keyframes[index + 1] if index + 1 < len(self.keyframes) else None
+        frame, following = self.seen.keyframes_at(seq)
         self.files.flush(self.world)
         rows, whole = read_rows(self.files, frame.offset, following.offset if following else None, after)
         last = rows[-1][0] if rows else max(frame.seq, after)
         upto = following.seq if whole and following else last
-        rows = self.figures.among(self.stops.among(rows), max(frame.seq, after), upto)
+        rows = self.seen.figures.among(self.seen.stops.among(rows), max(frame.seq, after), upto)
         snap = frame.text(self.run_id, self.epoch) if after <= frame.seq else "null"
         return {"seq": frame.seq, "t": frame.t_us, "snap": snap, "ev": rows_text(rows, 0), "last": last, "whole": whole}
 

@@ -72,9 +72,13 @@ class Figures:
         if text == self._last:
             return
         self._last = text
-        self.rows.append((seq, t_us, "world", "progress", 0, orjson.Fragment(text)))  # type: ignore[arg-type]
+        self.rows.append(_row(seq, t_us, text))
         if len(self.rows) > KEPT:
             del self.rows[1 : KEPT // 2 : 2]
+
+    def inherit(self, rows: list[tuple[int, int, bytes]]) -> None:
+        """What a course has in common with the run that it goes on from: (event, time, figures as JSON)."""
+        self.rows = [_row(*row) for row in rows]
 
     def now(self) -> dict[str, Any]:
         """As `observe_progress`, with the last figures of clients that have stopped."""
@@ -99,3 +103,8 @@ class Figures:
         seqs = [row[0] for row in self.rows]
         some = self.rows[bisect_right(seqs, behind) : bisect_right(seqs, upto)]
         return list(merge(rows, some, key=lambda row: row[0]))
+
+
+def _row(seq: int, t_us: int, text: bytes) -> Row:
+    """As one of the journal."""
+    return seq, t_us, "world", "progress", 0, orjson.Fragment(text)  # type: ignore[return-value]

@@ -36,7 +36,7 @@ class Told:
         """Up to event `seq`, in the order in which they happened: nearly, rows of one event stand by their code."""
         return [row for row in merge(*self._rows.values(), key=lambda row: row[0]) if row[0] <= seq]
 
-    def inherit(self, parent: Told, seq: int) -> None:
-        """What a fork has in common with the run that it is of."""
-        for row in parent.upto(seq):
+    def inherit(self, rows: list[Row]) -> None:
+        """What a course has in common with the run that it goes on from."""
+        for row in rows:
             self._take(row)

@@ -8,7 +8,7 @@
 | inputs.bin | commands and what outside clients sent, with their place in the order |
 | start/NODE | the disks as the run found them, when they were not empty; links, with start/sizes.json |
 | broker-N, zookeeper-1 | the disks as a simulated run left them |
-| snapshots/ | while the run is open: what forks begin at (`lab.snapshots`); no part of what it leaves |
+| snapshots/ | no part of it: what forks begin at, while it is open (`lab.snapshots`); its end (`lab.endings`) |
 | manifest.json | of a run that came as a pack: the hash of each file (`packing`) |
 | copying | while a fork's files still lack what it has in common with its parent (`past`) |
 

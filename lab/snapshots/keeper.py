@@ -36,7 +36,9 @@ from lab.snapshots.shelf import LIMIT, Head, Shelf, version
 BEHIND_S, FIRST_S = 0.6, 1.5
 AT_FIRST = 30_000
 """Events a second, before the maker has measured it."""
-_KEY = secrets.token_bytes(32)
+SECRET = "BROKERLAB_SNAPSHOTS"
+KEY = bytes.fromhex(os.environ.pop(SECRET, "")) or secrets.token_bytes(32)
+"""Of this process, and of whom it tells: hosts of labs (by `SECRET`), who runs a scenario, who makes snapshots."""
 _log = logging.getLogger("brokerlab.lab")
 
 
@@ -47,7 +49,7 @@ class Keeper:
         self.files = files
         self.world = world
         self.loop = loop
-        self.shelf = Shelf(files.path / DIRECTORY, _KEY, limit)
+        self.shelf = Shelf(files.path / DIRECTORY, KEY, limit)
         self.reached = 0
         """The event up to which the maker has executed this run."""
         self.events_a_second = AT_FIRST
@@ -74,7 +76,7 @@ class Keeper:
         if self.files.broken is not None:
             self.over = True
             return
-        order = {"path": str(self.files.path.resolve()), "key": _KEY.hex(), "version": version(),
+        order = {"path": str(self.files.path.resolve()), "key": KEY.hex(), "version": version(),
                  "until_us": self.world.now_us - 1, "limit": self.shelf.limit}  # fmt: skip
         self._working = True
         threading.Thread(target=self._work, args=(order,), name="snapshots", daemon=True).start()

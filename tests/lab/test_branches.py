@@ -80,7 +80,7 @@ def test_a_fork_begins_before_the_kill_and_goes_on_without_it(lab: LiveLab, tmp_
         time.sleep(0.02)
     assert wait_for_leader(fork, "orders")["leader"] == leader
     history = fork.history(5).result(PATIENCE_S)
-    assert history["seq"] <= 5 or history["seq"] == fork.keyframes[0].seq
+    assert history["seq"] <= 5 or history["seq"] == fork.seen.keyframes[0].seq
     assert json.loads(history["snap"])["state"]["brokers"]
     directory = fork.files.path
     lab.close_branch(fork.run_id).result(PATIENCE_S)
@@ -198,7 +198,7 @@ def test_keyframes_take_no_more_room_than_what_happens(lab: LiveLab) -> None:
     branch = lab.main
 
     def kept() -> list[tuple[int, int, int]]:
-        return [(frame.t_us, frame.offset, frame.size) for frame in branch.keyframes]
+        return [(frame.t_us, frame.offset, frame.size) for frame in branch.seen.keyframes]
 
     deadline = time.monotonic() + PATIENCE_S
     done(branch, {"do": "create_topic", "topic": "orders", "partitions": 3, "replication_factor": 1})
@@ -209,7 +209,7 @@ def test_keyframes_take_no_more_room_than_what_happens(lab: LiveLab) -> None:
     assert len(frames) >= 3
     for (t, offset, size), (next_t, next_offset, _) in pairwise(frames):
         assert next_t - t >= 5_000_000 and next_offset - offset >= size
-    assert all(orjson.loads(frame.text("x", 1))["t"] == frame.t_us and len(frame.packed) < frame.size / 2 for frame in branch.keyframes[:3])
+    assert all(orjson.loads(frame.text("x", 1))["t"] == frame.t_us and len(frame.packed) < frame.size / 2 for frame in branch.seen.keyframes[:3])
 
 
 def test_a_step_says_how_far_it_went_when_nothing_changed(lab: LiveLab) -> None:
@@ -256,7 +256,7 @@ def test_a_fork_of_a_busy_run_begins_at_a_snapshot_and_is_the_same_as_from_the_b
     target = second.seq + 50
     fork = lab.branch(lab.fork(main.run_id, seq=target).result(PATIENCE_S))
     assert fork.files.past is not None and fork.files.past.sizes["journal.jsonl"] == second.journal
-    assert fork.world.seq == target and fork.keyframes and fork.keyframes[0].seq < second.seq
+    assert fork.world.seq == target and fork.seen.keyframes and fork.seen.keyframes[0].seq < second.seq
     again = lab.branch(lab.fork(fork.run_id, t_us=second.t_us - 1).result(PATIENCE_S))
     assert again.world.now_us == second.t_us - 1 and again.files.past is not None
     assert_message_is_found_from_a_snapshot(main, second)

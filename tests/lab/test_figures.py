@@ -47,7 +47,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Branch]:
 def past(branch: Branch) -> list[list[Any]]:
     """All rows of the past, from the first keyframe on."""
     rows: list[list[Any]] = []
-    for frame in branch.keyframes:
+    for frame in branch.seen.keyframes:
         rows += json.loads(branch.history(frame.seq).result(10)["ev"])
     return rows
 

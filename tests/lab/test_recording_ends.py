@@ -58,7 +58,7 @@ def test_a_lab_whose_recording_has_ended_goes_on_and_says_until_when(tmp_path):
         def fill() -> None:
             branch.files._journal = LastingFile(FULL)
             branch.files._journal.write(b"x")
-            branch.keyframes.clear()
+            branch.seen.keyframes.clear()
             branch.keep_keyframe()
 
         fork = lab.fork(branch.run_id, seq=branch.world.seq)

@@ -18,5 +18,5 @@ def test_a_death_is_told_behind_ten_thousand_segments_and_a_fork_knows_of_it() -
     assert rows[-1][0] == 10_007
     assert [row[0] for row in told.upto(7)] == [7]
     fork = Told(World(seed=1))
-    fork.inherit(told, 10_000)
+    fork.inherit(told.upto(10_000))
     assert [row[0] for row in fork.upto(10_007)][:2] == [7, 10_000 - (KEPT - 8)]

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import PATIENCE_S
 
 from lab.scenarios import grammar
+from lab.snapshots.keeper import KEY
 from web.api import ready, work
 
 
@@ -25,7 +26,7 @@ def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[ready.Ready]:
 
 
 def lesson(name: str, out: Path) -> dict[str, Any]:
-    return {"do": "scenario", "name": name, "document": grammar.load(name).document, "out": str(out)}
+    return {"do": "scenario", "name": name, "document": grammar.load(name).document, "out": str(out), "key": KEY.hex()}
 
 
 def workers_of(process: int) -> list[psutil.Process]:

@@ -21,6 +21,7 @@ from broker_core.kernel.problems import problem
 from lab.branch import BranchError
 from lab.experiments.directory import next_run
 from lab.open_runs import LabError
+from lab.snapshots.keeper import KEY
 from web.api.models import CANCELLED, DONE, ENDED, FAILED, INTERRUPTED, QUEUED, RUNNING, Job
 from web.api.problems import Problem
 from web.api.ready import Begun, ready
@@ -127,7 +128,7 @@ class Jobs:
                 raise Problem(429, problem("jobs_wait", n=WAITING))
             if request["do"] in LEAVE_A_RUN:
                 path = await asyncio.to_thread(claim_run, runs)
-                request, facts = {**request, "out": str(path)}, {**facts, "run": path.name}
+                request, facts = {**request, "out": str(path), "key": KEY.hex()}, {**facts, "run": path.name}
             job = Job(id=secrets.token_hex(8), kind=request["do"], lab=chosen().name, **facts)
             await job.asave(force_insert=True)
             self._jobs[job.id] = job

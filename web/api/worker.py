@@ -4,8 +4,8 @@ One line of JSON comes in on standard input, lines go out on standard output:
 
 ```
 in   {"do": "scenario", "yaml": "..." or "document": {...}, "name": "acks-1", "variant": "one", "seed": 7,
-      "live": false, "out": DIR}
-     {"do": "scenario", "parent": DIR, "out": DIR}      the fork of a run that a scenario has left
+      "live": false, "out": DIR, "key": hex}         the key: of whoever will open the run (`lab.endings`)
+     {"do": "scenario", "parent": DIR, "out": DIR, "key": hex}      the fork of a run that a scenario has left
      {"do": "verify" | "receipt", "path": DIR}
      {"do": "attempt", "document": {...}, "name": "keep-all", "attempt": {"set": {...}, "steps": [...]}, "hints": 1,
       "out": DIR}
@@ -38,6 +38,7 @@ from lab import heap
 from lab.checkers import receipt
 from lab.clusters.build import memory
 from lab.clusters.checks import SpecError
+from lab.endings import Shown
 from lab.exercises import grading, reading
 from lab.experiments import beside, forks
 from lab.experiments.comparison import parting
@@ -90,7 +91,8 @@ def run_scenario(request: dict[str, Any]) -> dict[str, Any]:
     if request.get("seed") is not None:
         scenario.spec.seed = request["seed"]
         scenario.document = {**scenario.document, "seed": request["seed"]}
-    execution = Execution(scenario, RunDirectory(Path(request["out"])), bool(request.get("live")), memory)
+    files, live, key = RunDirectory(Path(request["out"])), bool(request.get("live")), bytes.fromhex(request["key"])
+    execution = Shown(scenario, files, live, memory, key)
     threading.Thread(target=tell_progress, args=(execution,), daemon=True).start()
     result = execution.run()
     if "parent" in request:

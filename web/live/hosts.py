@@ -27,6 +27,7 @@ from typing import Any
 from broker_core.kernel.problems import problem
 from lab.open_runs import LabError
 from lab.places import ROOT
+from lab.snapshots.keeper import KEY, SECRET
 from web.live import wire_names as names
 from web.live.described import Described
 from web.live.pipes import Pipe, PipeClosed
@@ -53,7 +54,7 @@ class Host:
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "web.hosted", str(theirs.fileno())], pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)},
+                stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT), SECRET: KEY.hex()},
             )  # fmt: skip
         self.pipe = Pipe(ours)
         await self.pipe.start()
