@@ -127,7 +127,7 @@ export function signPlaces(scene, state) {
       .map((place) => ({ ...movedOut(place, others), sign }));
     const onTheWay = (sign) => SHARES.map((share) => ({ ...onTheLine(line, share, sign.length * LETTER, false), sign }));
     const wordings = wordingsOf(one.sign);
-    const free = wordings.flatMap((sign) => [...placesOf(sign), ...onTheWay(sign)]).find(isFree);
+    const free = [...wordings.flatMap(placesOf), ...wordings.flatMap(onTheWay)].find(isFree); // beside the way, however brief
     found.push({ key: one.key, line, ...(free ?? placesOf(wordings.at(-1))[0]) });
   }
   return found;
