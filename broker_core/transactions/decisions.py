@@ -189,10 +189,10 @@ def end(
     F. anything else: INVALID_TXN_STATE
     """
     stored = transaction.stored
-    repeated = _repeated(transaction, producer)
+    repeated = _repeated(transaction, producer, version)
     if stored.producer_id != producer.producer_id and not repeated:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING  # A
-    if not _valid_epoch(transaction, producer, repeated, client):
+    if not _valid_epoch(transaction, producer, repeated, client, version):
         return ErrorCode.PRODUCER_FENCED  # A
     if transaction.pending is not None and not transaction.fencing:
         return ErrorCode.CONCURRENT_TRANSACTIONS  # B
@@ -208,10 +208,10 @@ def end(
     return ErrorCode.INVALID_TXN_STATE  # F
 
 
-def _repeated(transaction: Transaction, producer: Producer) -> bool:
+def _repeated(transaction: Transaction, producer: Producer, version: int) -> bool:
     """Whether this EndTxn of version 2 was answered before: the epoch has risen by one, or a new id has taken over."""
     stored = transaction.stored
-    if transaction.fencing or not stored.bumps_epoch:
+    if transaction.fencing or version < VERSION_2 or not stored.bumps_epoch:
         return False
     if stored.producer_id == producer.producer_id:
         return stored.producer_epoch == producer.epoch + 1
@@ -219,9 +219,9 @@ def _repeated(transaction: Transaction, producer: Producer) -> bool:
     return replaced and producer.epoch == LARGEST_EPOCH - 1
 
 
-def _valid_epoch(transaction: Transaction, producer: Producer, repeated: bool, client: bool) -> bool:
+def _valid_epoch(transaction: Transaction, producer: Producer, repeated: bool, client: bool, version: int) -> bool:
     stored = transaction.stored
-    if stored.bumps_epoch and not transaction.fencing:
+    if version >= VERSION_2 and stored.bumps_epoch and not transaction.fencing:
         if stored.state in PREPARED:
             return repeated
         return producer.epoch == stored.producer_epoch or (repeated and stored.state not in (EMPTY, ONGOING))
@@ -233,7 +233,8 @@ def _decided(
 ) -> Stored | ErrorCode:
     stored, epoch, last, following = transaction.stored, producer.epoch, transaction.stored.last_epoch, NO_PRODUCER_ID
     if transaction.fencing:
-        last = NO_PRODUCER_EPOCH  # the epoch has been raised already
+        # The epoch has been raised already. With version 2 who had the one before may ask for the new one (KIP-588).
+        last = epoch - 1 if version >= VERSION_2 else NO_PRODUCER_EPOCH
     elif version >= VERSION_2:
         if stored.epoch_exhausted:
             taken = next_id()
@@ -255,7 +256,7 @@ def completed(stored: Stored, now_ms: int) -> Stored:
         state=COMPLETE_COMMIT if stored.state is PREPARE_COMMIT else COMPLETE_ABORT,
         producer_id=stored.next_producer_id if replaced else stored.producer_id,
         previous_producer_id=stored.producer_id, next_producer_id=NO_PRODUCER_ID,
-        producer_epoch=0 if replaced else stored.producer_epoch, last_epoch=stored.producer_epoch,
+        producer_epoch=0 if replaced else stored.producer_epoch,
         partitions=(), updated_ms=now_ms,
     )  # fmt: skip
 

@@ -253,6 +253,29 @@ def test_with_version_2_every_transaction_has_an_epoch_of_its_own() -> None:
     assert not lab.data[0].write(Producer(producer.producer_id, 1), "of the one before"), "a late batch is refused"
 
 
+def test_with_version_2_who_has_the_epoch_before_is_told_the_present_one_and_an_old_client_is_fenced() -> None:
+    """Its answer was lost, or its transaction took too long: it goes on (KIP-360, KIP-588)."""
+    lab = TransactionLab(version=2)
+    producer = lab.producer()
+    lab.add(producer, 0)
+    lab.run(0)
+    lab.end(producer)
+    lab.run(0)
+    assert lab.ask("end", "tx", producer, True, 1).error is E.PRODUCER_FENCED, "before version 2 nothing was raised"
+    for _ in range(2):
+        known = lab.init(expected=producer)
+        lab.run(0)
+        assert (known.error, known.epoch) == (E.NONE, 1)
+    lab.add(Producer(1001, 1), 0)
+    lab.run(0)
+    other = lab.init()
+    lab.run(100)
+    assert other.error is E.CONCURRENT_TRANSACTIONS and lab.state() == "CompleteAbort"
+    late = lab.init(expected=Producer(1001, 1))
+    lab.run(0)
+    assert (lab.data[0].log[-1].epoch, late.error, late.epoch) == (2, E.NONE, 2)
+
+
 def test_with_version_2_what_has_not_begun_can_be_aborted_for_a_new_epoch_but_not_committed() -> None:
     lab = TransactionLab(version=2)
     producer = lab.producer()
