@@ -23,7 +23,6 @@ from broker_core.kernel.problems import problem
 from lab.branch import Branch, BranchError
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
-from lab.endings import ending_of
 from lab.experiments.directory import FILE_LIMIT, INPUTS, JOURNAL, OPERATIONS, RunDirectory, read_facts
 from lab.experiments.journal_file import time_before
 from lab.experiments.past import Lines, Past
@@ -32,6 +31,7 @@ from lab.newcomers import disks_of
 from lab.reexecution import Reexecution
 from lab.seen import Remembered
 from lab.snapshots.course import Course
+from lab.snapshots.ending import ending_of
 from lab.snapshots.shelf import Head
 
 FORKED, OPENED = "fork", "opened"

@@ -11,28 +11,18 @@ Whoever has no such snapshot, of another life of the lab or of another version, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 from lab.clusters.build import StorageFactory
 from lab.experiments.directory import INPUTS, OPERATIONS, RunDirectory
 from lab.experiments.run import Execution
 from lab.figures import Figures
 from lab.reexecution import LEAP_US
 from lab.scenarios.grammar import Scenario
-from lab.seen import PAUSED, Remembered, Seen
+from lab.seen import PAUSED, Seen
 from lab.snapshots.bulk import Bulk
 from lab.snapshots.course import Course, Courses
-from lab.snapshots.keeper import KEY
+from lab.snapshots.ending import Ending
 from lab.snapshots.maker import DIRECTORY
 from lab.snapshots.shelf import Head, Shelf, version
-
-
-@dataclass(slots=True)
-class Ending(Course):
-    """A course at its end, and what was seen of it."""
-
-    seen: Remembered
 
 
 class Shown(Execution):
@@ -51,11 +41,9 @@ class Shown(Execution):
         super()._form()
 
     def _run_until(self, time_us: int) -> None:
-        following = self.world.next_time_us()
-        while following is not None and following + LEAP_US < time_us:
-            super()._run_until(following + LEAP_US)
+        while self.world.now_us + LEAP_US < time_us:  # to ask what is due next would take cancelled calls away
+            super()._run_until(self.world.now_us + LEAP_US)
             self._look()
-            following = self.world.next_time_us()
         super()._run_until(time_us)
         self._look()
 
@@ -83,11 +71,3 @@ class Shown(Execution):
             self._shelf.put(ending, Courses(Bulk(self._shelf.directory)), head)
         finally:
             operations.keep, operations.rows = True, rows
-
-
-def ending_of(path: Path) -> tuple[Head, Ending] | None:
-    """What a run has left for this process; None when it has to be executed again."""
-    shelf = Shelf(path / DIRECTORY, KEY)
-    head = shelf.last()
-    found = shelf.take(head) if head is not None else None
-    return (head, found[0]) if head is not None and found is not None and isinstance(found[0], Ending) else None

@@ -15,6 +15,7 @@ a fork at x                           s3----x                            restore
 | `course` | a world with its onlookers as bytes, and back |
 | `shelf` | the directory: which there are, which is next, how many may stay |
 | `maker` | the process that executes the run again beside the lab, and puts snapshots on the shelf |
+| `ending` | the one at the end of a run that was made for a page, which is left beside it |
 | `keeper` | the lab's side: when the maker has to go on, and what it may be trusted with |
 
 * The lab's own thread pays nothing: the maker re-executes the *recorded inputs*, in memory storage, in a process of its

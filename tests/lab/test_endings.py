@@ -16,7 +16,7 @@ from lab import beginnings
 from lab.branch import Branch
 from lab.clusters.build import memory
 from lab.clusters.spec import run_from_dict
-from lab.endings import Shown, ending_of
+from lab.endings import Shown
 from lab.experiments.directory import RunDirectory, read_facts
 from lab.experiments.packing import Pack
 from lab.experiments.run import RunResult, run_scenario
@@ -24,6 +24,7 @@ from lab.experiments.verify import verify
 from lab.live import LiveLab
 from lab.places import ROOT
 from lab.scenarios import grammar
+from lab.snapshots.ending import ending_of
 from lab.snapshots.keeper import KEY, SECRET
 
 SOURCE = """
