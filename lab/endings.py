@@ -11,6 +11,8 @@ Whoever has no such snapshot, of another life of the lab or of another version, 
 
 from __future__ import annotations
 
+import contextlib
+
 from lab.clusters.build import StorageFactory
 from lab.experiments.directory import INPUTS, OPERATIONS, RunDirectory
 from lab.experiments.run import Execution
@@ -53,7 +55,8 @@ class Shown(Execution):
 
     def _read_back(self) -> None:
         super()._read_back()
-        self._leave()
+        with contextlib.suppress(OSError):  # the run is no worse without
+            self._leave()
 
     def _leave(self) -> None:
         """Onto the shelf, without the history of operations, which stands in its file."""

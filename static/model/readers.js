@@ -68,14 +68,18 @@ function readersIn(state) {
 /** The members of a group: [{id, name, badge, gone, paused, partitions: [[topic, number]], positions}], by name. */
 export const membersOf = (state, name) => readersIn(state).groups.get(name);
 
+/** What a client of the lab calls itself to brokers. */
+const clientId = (name, { settings }) => settings?.["client.id"] || name;
+
 /** Whether a client still believes in what it was given by a group that it is in no more: it was too slow, and has left or was expelled. */
-const hasLeft = ({ members }, id, { assignment }) => members.length > 0 && partitionsOf(assignment).length > 0
-  && !members.some(({ client_id: member }) => member === id);
+const hasLeft = ({ members }, name, client) => members.length > 0 && partitionsOf(client.assignment).length > 0
+  && !members.some(({ client_id: member }) => member === clientId(name, client));
 
 function gather(state, name) {
   const group = state.groups[name];
   const own = new Map(ownOf(state, name));
-  const known = group.members.filter(({ client_id: id }) => !own.has(id));
+  const called = new Set([...own].map(([id, client]) => clientId(id, client)));
+  const known = group.members.filter(({ client_id: id }) => !called.has(id));
   const found = [...own].map(([id, client]) => {
     const gone = client.state === "stopped" || hasLeft(group, id, client);
     const partitions = gone || pauses(group) ? [] : reads(client);

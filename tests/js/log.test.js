@@ -138,6 +138,8 @@ test("a member that has left reads nothing, and a group's lag has that of member
   assert.deepEqual(readersOf(silent, "orders", "1").map(({ reading, position, lag }) => [reading, position, lag]), [[false, 2, 3]]);
   const before = world({ billing: group({ members }) }, { "reader-a": reader(), "reader-b": reader({ assignment: undefined, positions: [] }) });
   assert.deepEqual(membersOf(before, "billing").map(({ gone }) => gone), [false, false], "it has not joined yet");
+  const renamed = world({ billing: group({ members }) }, { "consumer-1": reader({ settings: { "client.id": "reader-a" } }) });
+  assert.deepEqual(membersOf(renamed, "billing").map(({ name, gone, partitions }) => [name, gone, partitions.length]), [["consumer-1", false, 1]]);
 });
 
 test("where rows are low those that somebody reads get room for it, and the others give it", () => {

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from errno import ENOSPC
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +28,7 @@ from lab.places import ROOT
 from lab.scenarios import grammar
 from lab.snapshots.ending import ending_of
 from lab.snapshots.keeper import KEY, SECRET
+from lab.snapshots.shelf import Shelf
 
 SOURCE = """
 cluster: {controller: kraft, preset: teaching, link_delay_ms: 1}
@@ -87,6 +90,10 @@ def test_an_opened_run_stands_at_its_end_and_goes_on_as_if_it_had_been_executed_
     assert restored.world.seq == again.world.seq and restored.world.executed == again.world.executed
     assert len(restored.seen.keyframes) > 2
     assert all_of(restored) == all_of(again)
+    fork = lab.branch(lab.fork(restored.run_id, seq=1000).result(PATIENCE_S))
+    fork.ask(fork.files.flush, fork.world).result(PATIENCE_S)
+    journal = (fork.files.path / "journal.jsonl").read_bytes()
+    assert fork.world.seq == 1000 and journal and (runs / "0900" / "journal.jsonl").read_bytes().startswith(journal)
 
     for branch in (restored, again):
         assert branch.submit({"do": "kill", "leader_of": "orders-1"}).result(PATIENCE_S)["ok"]
@@ -119,3 +126,12 @@ def test_a_host_knows_the_key_that_it_was_started_with_and_passes_it_on_to_nobod
     environment = os.environ | {"PYTHONPATH": str(ROOT), SECRET: KEY.hex()}
     told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert told.stdout.split() == [KEY.hex(), "False"]
+
+
+def test_a_run_is_no_worse_where_its_end_cannot_be_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(Shelf, "put", full)
+    assert shown(tmp_path / "run").receipt.total.acked > 0
+    assert ending_of(tmp_path / "run") is None and verify(tmp_path / "run").same

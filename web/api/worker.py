@@ -48,6 +48,7 @@ from lab.experiments.packing import PackError, unpack
 from lab.experiments.run import Execution
 from lab.experiments.verify import verify
 from lab.scenarios import grammar
+from lab.snapshots.shelf import version
 
 EVERY_S = 0.2
 LOAD_SHARE = 0.85
@@ -188,6 +189,7 @@ def main() -> None:
 def wait_ready(link: socket.socket) -> None:
     """Become a worker whenever somebody sends the ends of its pipes; end with whoever sends them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all of its processes: the lab ends this one
+    version()  # of which snapshots are: each worker would read all sources
     heap.settle()
     while True:
         if select.select([link], [], [], REAP_S)[0]:
