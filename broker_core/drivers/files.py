@@ -76,7 +76,8 @@ class DiskFile:
     """One append-only file on a real disk."""
 
     __slots__ = (
-        "root", "path", "size", "flushed", "caches", "_fd", "_starts", "_chunks", "_dropped", "faults", "_shared",
+        "root", "path", "size", "flushed", "damaged", "caches", "faults", "_fd", "_starts", "_chunks", "_dropped",
+        "_shared",
     )  # fmt: skip
 
     def __init__(self, root: Path, path: str, caches: DiskCaches) -> None:
@@ -88,6 +89,7 @@ class DiskFile:
         self._chunks: list[memoryview] = []
         self._dropped = 0
         self.faults: DiskFaults | None = None
+        self.damaged = False
         try:
             facts = (root / path).stat()
             self.size = self.flushed = facts.st_size
@@ -100,10 +102,12 @@ class DiskFile:
 
     def __getstate__(self) -> tuple[object, ...]:
         """The file stays where it is; its tail is read from there when somebody asks for it."""
-        return self.root, self.path, self.caches, self.size, self.flushed, self._shared, self.faults
+        return self.root, self.path, self.caches, self.size, self.flushed, self._shared, self.faults, self.damaged
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.root, self.path, self.caches, self.size, self.flushed, self._shared, self.faults = state
+        (
+            self.root, self.path, self.caches, self.size, self.flushed, self._shared, self.faults, self.damaged
+        ) = state  # fmt: skip
         self._fd, self._starts, self._chunks, self._dropped = -1, [], [], 0
 
     def _descriptor(self) -> int:
@@ -260,6 +264,7 @@ class DiskFile:
         self.flushed = self.size
 
     def overwrite(self, position: int, data: bytes) -> None:
+        self.damaged = True
         if position < self._shared:
             self._part(self.size)
         os.pwrite(self._descriptor(), data, position)
@@ -357,6 +362,7 @@ class DiskStorage(FileTable[DiskFile]):
 
     def exchange(self, other: DiskStorage) -> None:
         """The directories change their names; what was opened is opened again there."""
+        damaged = [[path for path, file in storage.files.items() if file.damaged] for storage in (self, other)]
         for storage in (self, other):
             storage._forget("")
         aside = self.root.with_name(self.root.name + ".tmp")
@@ -364,6 +370,9 @@ class DiskStorage(FileTable[DiskFile]):
             old.mkdir(parents=True, exist_ok=True)
             os.rename(old, new)
         self.faults, other.faults = other.faults, self.faults
+        for storage, paths in zip((other, self), damaged, strict=True):
+            for path in paths:
+                storage.open(path).damaged = True
 
     def close(self) -> None:
         """Close every descriptor; the storage may be used again."""

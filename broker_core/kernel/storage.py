@@ -25,11 +25,15 @@ Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
 
 class File(Protocol):
-    """One append-only file. 0 <= flushed <= size."""
+    """One append-only file. 0 <= flushed <= size.
+
+    `damaged`: the disk may have changed or cut what was appended (`storage_faults`), and nobody has checked it since.
+    """
 
     path: str
     size: int
     flushed: int
+    damaged: bool
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         """Write the buffers behind one another; return the position of the first byte.

@@ -126,6 +126,7 @@ class WritableFile(Protocol):
     path: str
     size: int
     flushed: int
+    damaged: bool
 
     def read(self, position: int, size: int) -> memoryview: ...
 
@@ -146,6 +147,7 @@ def lose_power(files: Iterable[WritableFile], torn: Random | None) -> None:
     """Cut every file to what was flushed; with `torn`, to that and some of the rest."""
     for file in files:
         rest = bytearray(file.read(file.flushed, file.size - file.flushed)) if torn is not None else bytearray()
+        file.damaged = file.damaged or file.size > file.flushed
         file.truncate(file.flushed)
         if torn is not None and rest:
             file.append([tear(rest, file.flushed, torn)])

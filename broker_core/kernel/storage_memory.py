@@ -23,9 +23,9 @@ SMALL = 4 * 1024
 class MemoryFile:
     """A file of a `MemoryStorage`: chunks of bytes in order of position."""
 
-    __slots__ = ("path", "size", "flushed", "_starts", "_chunks", "_block", "_used", "faults")
+    __slots__ = ("path", "size", "flushed", "_starts", "_chunks", "_block", "_used", "faults", "damaged")
 
-    def __init__(self, path: str, content: bytes = b"", flushed: int | None = None) -> None:
+    def __init__(self, path: str, content: bytes = b"", flushed: int | None = None, damaged: bool = False) -> None:
         self.path = path
         self.size = len(content)
         self.flushed = len(content) if flushed is None else flushed
@@ -34,9 +34,10 @@ class MemoryFile:
         self._block: bytearray | None = None
         self._used = 0
         self.faults: DiskFaults | None = None
+        self.damaged = damaged
 
-    def __reduce__(self) -> tuple[type[MemoryFile], tuple[str, bytes, int]]:
-        return MemoryFile, (self.path, bytes(self.read(0, self.size)), self.flushed)
+    def __reduce__(self) -> tuple[type[MemoryFile], tuple[str, bytes, int, bool]]:
+        return MemoryFile, (self.path, bytes(self.read(0, self.size)), self.flushed, self.damaged)
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         if self.faults is not None:
@@ -116,7 +117,7 @@ class MemoryFile:
             self.flushed = self.size
 
     def overwrite(self, position: int, data: bytes) -> None:
-        self._block = None
+        self._block, self.damaged = None, True
         index = bisect_right(self._starts, position) - 1
         while data:
             start = self._starts[index]

@@ -113,6 +113,7 @@ class OffsetIndex:
     def reset(self) -> None:
         """Empty the index, to rebuild it."""
         self.file.truncate(0)
+        self.file.damaged = False
         self._offsets, self._positions = array("I"), array("I")
 
     def sanity_check(self) -> None:

@@ -13,6 +13,8 @@ from broker_core.kernel.storage import Buffer, FileSlice
 class PlainFile:
     """The storage's File over a path of the machine; everything that writes is refused."""
 
+    damaged = False
+
     def __init__(self, path: str) -> None:
         self.path = path
         self._stream: BinaryIO = open(path, "rb")

@@ -263,11 +263,12 @@ class LogSegment:
     def end_rebuild(self, good: int) -> int:
         """Cut behind the good batches; the time index ends with the true maximum, as that of a segment that was closed.
 
-        Returns how many bytes were cut.
+        All of the file has been checked. Returns how many bytes were cut.
         """
         cut = self.log.size - good
         if cut:
             self.log.truncate(good)
+        self.log.damaged = False
         self.become_inactive()
         self.tail.clear(good)
         return cut

@@ -29,6 +29,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -343,7 +344,7 @@ class KeptOutside:
         state = self._state
         if self.ended:
             return
-        for line in lines.splitlines():
+        for line in BytesIO(lines):
             code = line.split(b",", 4)[3].strip(b'"').decode()
             if code in self._codes and (code not in BUSY or self._matters(code, line)):
                 state.take(orjson.loads(line))

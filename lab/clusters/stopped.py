@@ -11,10 +11,15 @@ down: after a crash the one on disk is that of the last writing, a little lower 
 
 Nothing is written or cut here, and faults of the disks are neither met nor used up. The disks of a stopped broker
 change by a fault only, which says `forget`; so each stop is read once.
+
+A recovery checks each batch behind its recovery point, in slices; of a long log that takes seconds, and here nothing
+may wait. So batches are checked only where there can be bad ones: in files that the disk has damaged, and in those that
+no process of this broker has opened yet. Of a file that holds what was appended its index leads to the end.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
@@ -25,11 +30,12 @@ from broker_core.kernel.storage import File, Storage
 from broker_core.kernel.storage_faults import Unfaulted
 from broker_core.log import checkpoints
 from broker_core.log.log_manager import partition_of
+from broker_core.log.offset_index import ENTRY, ENTRY_SIZE
 from broker_core.log.scan import headers_from
+from broker_core.log.segment import INDEX, LOG
 from broker_core.records.errors import RecordsError
 from broker_core.records.header import Batch, BatchHeader, ensure_valid
 
-LOG = ".log"
 KEPT = 16
 Place = tuple[str, int]
 
@@ -57,7 +63,8 @@ def stopped_logs(node: Node, log_dirs: list[str], compacted: Container[str] = ()
     known = _known.get(node.storage)
     if known is None or known[0] != node.incarnation:
         with Unfaulted([node.storage]):
-            found = {place: log for one in log_dirs for place, log in _directory(node.storage, one, compacted)}
+            reading = Reading(node.storage, node.incarnation > 0)
+            found = {place: log for one in log_dirs for place, log in reading.directory(one, compacted)}
         known = _known[node.storage] = (node.incarnation, found)
     return known[1]
 
@@ -67,21 +74,68 @@ def forget(node: Node) -> None:
     _known.pop(node.storage, None)
 
 
-def _directory(storage: Storage, log_dir: str, compacted: Container[str]) -> Iterator[tuple[Place, DiskLog]]:
-    clean = storage.exists(f"{log_dir}/{checkpoints.CLEAN_SHUTDOWN}")
-    points, starts, marks = (
-        _offsets(storage, f"{log_dir}/{name}")
-        for name in (checkpoints.RECOVERY_POINTS, checkpoints.LOG_STARTS, checkpoints.HIGH_WATERMARKS)
-    )
-    for name in storage.list(log_dir):
-        place = partition_of(name)
-        if place is not None:
-            checked_from = None if clean else points.get(place, 0)
-            log = _log(storage, f"{log_dir}/{name}", starts.get(place, 0), checked_from, place[0] in compacted)
-            log.hw = max(log.start, min(marks.get(place, 0), log.leo))
-            epochs = _epochs(storage, f"{log_dir}/{name}/{checkpoints.LEADER_EPOCHS}")
-            log.epochs = [one for one in epochs if one[1] < log.leo]
-            yield place, log
+class Reading:
+    """Of one node's disks. `opened`: a process of this broker has checked or written what no disk has damaged since."""
+
+    def __init__(self, storage: Storage, opened: bool) -> None:
+        self.storage = storage
+        self.opened = opened
+
+    def directory(self, log_dir: str, compacted: Container[str]) -> Iterator[tuple[Place, DiskLog]]:
+        storage = self.storage
+        clean = storage.exists(f"{log_dir}/{checkpoints.CLEAN_SHUTDOWN}")
+        points, starts, marks = (
+            _offsets(storage, f"{log_dir}/{name}")
+            for name in (checkpoints.RECOVERY_POINTS, checkpoints.LOG_STARTS, checkpoints.HIGH_WATERMARKS)
+        )
+        for name in storage.list(log_dir):
+            place = partition_of(name)
+            if place is not None:
+                checked_from = None if clean else points.get(place, 0)
+                log = self._log(f"{log_dir}/{name}", starts.get(place, 0), checked_from, place[0] in compacted)
+                log.hw = max(log.start, min(marks.get(place, 0), log.leo))
+                epochs = _epochs(storage, f"{log_dir}/{name}/{checkpoints.LEADER_EPOCHS}")
+                log.epochs = [one for one in epochs if one[1] < log.leo]
+                yield place, log
+
+    def _log(self, directory: str, start: int, checked_from: int | None, holes: bool) -> DiskLog:
+        """`checked_from`: the recovery point, from whose segment on batches are checked; None after a clean shutdown.
+
+        `holes`: offsets may be missing between two segments. Segments behind a cut or a hole are deleted by a recovery.
+        """
+        stems = [name[: -len(LOG)] for name in self.storage.list(directory) if name.endswith(LOG)]
+        stems = [stem for stem in stems if stem.isdigit()]
+        bases = [int(stem) for stem in stems]
+        end = start
+        headers: deque[BatchHeader] = deque()
+        last = len(bases) - 1
+        for index, base in enumerate(bases):
+            path = f"{directory}/{stems[index]}"
+            file = self.storage.open(path + LOG)
+            sound = self.opened and not file.damaged
+            checked = checked_from is not None and not sound and (index == last or bases[index + 1] > checked_from)
+            if not checked and index < last:
+                continue
+            near = self._near_end(path + INDEX) if sound else 0
+            headers, whole = _headers(file, base, checked, near)
+            if near and not whole:
+                headers, whole = _headers(file, base, checked)
+            end = headers[-1].next_offset if headers else base
+            if not whole or (checked and not holes and index < last and bases[index + 1] > end):
+                break
+        start = max(start, bases[0] if bases else 0)
+        return DiskLog(start, max(start, end), start, list(headers) if end >= start else [])
+
+    def _near_end(self, path: str) -> int:
+        """By an index: a batch with `KEPT` more behind it begins here, for each entry names another one."""
+        try:
+            file = self.storage.open(path) if self.storage.exists(path) else None
+            if file is None or file.damaged or file.size < (KEPT + 1) * ENTRY_SIZE:
+                return 0
+            at = (file.size // ENTRY_SIZE - KEPT - 1) * ENTRY_SIZE
+            return int(ENTRY.unpack(file.read(at, ENTRY_SIZE))[1])
+        except StorageError:
+            return 0
 
 
 def _epochs(storage: Storage, path: str) -> list[tuple[int, int]]:
@@ -99,35 +153,12 @@ def _offsets(storage: Storage, path: str) -> dict[Place, int]:
         return {}
 
 
-def _log(storage: Storage, directory: str, start: int, checked_from: int | None, holes: bool) -> DiskLog:
-    """`checked_from`: the recovery point, from whose segment on batches are checked; None after a clean shutdown.
-
-    `holes`: offsets may be missing between two segments. Segments behind a cut or a hole are deleted by a recovery.
-    """
-    names = [name for name in storage.list(directory) if name.endswith(LOG) and name[: -len(LOG)].isdigit()]
-    bases = [int(name[: -len(LOG)]) for name in names]
-    end = start
-    headers: list[BatchHeader] = []
-    last = len(bases) - 1
-    for index, base in enumerate(bases):
-        checked = checked_from is not None and (index == last or bases[index + 1] > checked_from)
-        if not checked and index < last:
-            continue
-        file = storage.open(f"{directory}/{names[index]}")
-        headers, whole = _headers(file, base, checked)
-        end = headers[-1].next_offset if headers else base
-        if not whole or (checked and not holes and index < last and bases[index + 1] > end):
-            break
-    start = max(start, bases[0] if bases else 0)
-    return DiskLog(start, max(start, end), start, headers[-KEPT:] if end >= start else [])
-
-
-def _headers(file: File, least: int, checked: bool) -> tuple[list[BatchHeader], bool]:
-    """Of the batches in front of the first bad one, and whether that is all of the file."""
-    found: list[BatchHeader] = []
-    size = 0
+def _headers(file: File, least: int, checked: bool, position: int = 0) -> tuple[deque[BatchHeader], bool]:
+    """The last `KEPT` of those from `position` on to the first bad one, and whether that is the end of the file."""
+    found: deque[BatchHeader] = deque(maxlen=KEPT)
+    size = position
     try:
-        for at, header in headers_from(file, 0, file.size):
+        for at, header in headers_from(file, position, file.size):
             if checked:
                 ensure_valid(Batch(header, file.read(at, header.size), at))
                 if header.base_offset < least:

@@ -5,7 +5,7 @@ and kept as pieces (`bulk`):
 
 | in the pickle | stands for |
 |---|---|
-| `file_at(7)` | file 7 of the table beside it: path, flushed, pieces, the rest |
+| `file_at(7)` | file 7 of the table beside it: path, flushed, damaged, pieces, the rest |
 | `array_at("q", pieces, rest)` | a long array: whole grains of it, and the rest |
 
 Which pieces a file has already is known by identity: after a snapshot a file *rests on* the mapped pieces, and whatever
@@ -30,7 +30,7 @@ from lab.checkers.invariants import InvariantMonitor
 from lab.figures import Figures
 from lab.snapshots.bulk import GRAIN, Bulk, Piece
 
-FileRow = tuple[str, int, list[Piece], bytes]
+FileRow = tuple[str, int, bool, list[Piece], bytes]
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Courses:
         for file in files:
             self._rest(file)
         self._arrays = writer.pieces
-        needed = {piece.of for _, _, pieces, _ in rows for piece in pieces}
+        needed = {piece.of for *_, pieces, _ in rows for piece in pieces}
         needed |= {piece.of for piece in self._arrays.values()}
         return pickle.dumps((rows, self._arrays, buffer.getvalue()), pickle.HIGHEST_PROTOCOL), sorted(needed)
 
@@ -106,7 +106,7 @@ class Courses:
             pieces.append(self.bulk.put([file.peek(at, end - at)]))
             at = end
         self._resting[id(file)] = (file, pieces, [])
-        return file.path, file.flushed, pieces, bytes(file.peek(at, file.size - at))
+        return file.path, file.flushed, file.damaged, pieces, bytes(file.peek(at, file.size - at))
 
     def _rest(self, file: MemoryFile) -> None:
         """Hold what has been written in the mapped pieces, and no longer in memory."""
@@ -132,8 +132,8 @@ class Courses:
         return course
 
     def _file(self, row: FileRow) -> MemoryFile:
-        path, flushed, pieces, rest = row
-        file = MemoryFile(path, flushed=flushed)
+        path, flushed, damaged, pieces, rest = row
+        file = MemoryFile(path, b"", flushed, damaged)
         views = [self.bulk.view(piece) for piece in pieces]
         file.rest_on([*views, memoryview(rest)] if rest else list(views))
         self._resting[id(file)] = (file, pieces, views)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,15 @@ import pytest
 from tests.worlds import Driven
 
 from broker_core.kernel.journal import Row
+from broker_core.kernel.storage import File
 from broker_core.kernel.world import World
+from broker_core.log.scan import headers_from
+from broker_core.records.header import BatchHeader
 from lab.checkers.committed import add_committed
 from lab.checkers.invariants import InvariantMonitor
+from lab.clusters import stopped
 from lab.clusters.build import build_world
-from lab.clusters.observe import log_marks, observe
+from lab.clusters.observe import brokers, log_marks, observe
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.clusters.tails import BATCHES, SMALL_BYTES
 from lab.stops import Stops
@@ -171,6 +175,45 @@ def test_what_happens_to_the_disks_of_a_stopped_broker_is_seen() -> None:
     assert (marks["leo"] > 0, cut["leo"]) == (True, 0)
     lab.do(do="wipe", broker=1)
     assert "1" not in lab.state()["topics"]["orders"]["partitions"]["0"]["logs"]
+
+
+LONG: dict[str, list[dict[str, Any]]] = {
+    "kill": [{"do": "kill"}],
+    "stop": [{"do": "stop"}],
+    "power_loss": [{"do": "power_loss"}],
+    "torn": [{"do": "power_loss", "torn": True}],
+    "bit flipped before": [{"do": "bit_flip", "topic": "orders", "partition": 0, "offset": 150}, {"do": "kill"}],
+    "bit flipped after": [{"do": "kill"}, {"do": "bit_flip", "topic": "orders", "partition": 0, "offset": 150}],
+    "no flush is true": [{"do": "lost_fsync"}, {"do": "power_loss"}],
+    "index lost": [{"do": "kill"}, {"do": "lose_index", "topic": "orders", "partition": 0}],
+    "index torn": [{"do": "kill"}, {"do": "lose_index", "topic": "orders", "partition": 0, "torn": True}],
+    "started, killed": [{"do": "power_loss", "torn": True}, {"do": "restart"}, {"do": "kill"}],
+    "checked, killed": [{"do": "power_loss", "torn": True}, {"do": "restart"}, {"do": "wait"}, {"do": "kill"}],
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_of_a_long_log_the_end_alone_is_read_and_says_what_all_of_it_says(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab(**{"segment.bytes": "262144", "index.interval.bytes": "128"})
+    lab.run(1)
+    for step in LONG[what]:
+        lab.run(8) if step["do"] == "wait" else lab.do(**step, broker=2)
+    node = next(node for broker, node in brokers(lab.world) if broker == 2)
+    read: list[int] = []
+
+    def counted(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
+        for one in headers_from(file, position, end):
+            read.append(one[0])
+            yield one
+
+    monkeypatch.setattr(stopped, "headers_from", counted)
+    near = dict(stopped.Reading(node.storage, True).directory("data", ()))
+    few = len(read)
+    assert dict(stopped.Reading(node.storage, False).directory("data", ())) == near
+    if what in ("kill", "stop", "checked, killed"):
+        assert few < 100 < len(read) - few
 
 
 def test_looking_at_stopped_brokers_changes_nothing() -> None:
