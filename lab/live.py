@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ from lab.telling import Telling, not_serving, why_it_ends
 STOP_LIMIT_US = 30_000_000
 START_S = 90.0  # after a crash the brokers' old sessions have to expire first
 GIVE_BACK_S = 5.0
+TRIM_S = 60.0
 ONE_OF_MANY_TAILS = TAIL_BUDGET // 8
 """Bytes of the ends of files that a lab keeps in memory when it is one of many."""
 _log = logging.getLogger("brokerlab.lab")
@@ -193,8 +195,15 @@ class LiveLab(Sleeping, LiveFront):
         self.main.keep_keyframe()
         if self.sole:
             heap.settle()
-        await self._stopping.wait()
+        await self._until_stopped()
         self._shut_down()
+
+    async def _until_stopped(self) -> None:
+        while not self._stopping.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), TRIM_S)
+            if self.sole:
+                heap.trim()
 
     def _build(self) -> None:
         self._caches = DiskCaches(TAIL_BUDGET if self.sole else ONE_OF_MANY_TAILS)

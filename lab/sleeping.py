@@ -22,7 +22,6 @@ meanwhile starts as after a crash.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import hashlib
 import hmac
@@ -191,10 +190,7 @@ def _outside(lab: Sleeping) -> dict[str, Any]:
 def _give_back() -> None:
     """What nobody refers to any more goes back to the machine, as far as its allocator can."""
     gc.collect()
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-    except (OSError, AttributeError):
-        return
+    heap.trim()
 
 
 class _Writer(pickle.Pickler):
