@@ -195,13 +195,13 @@ class LiveLab(Sleeping, LiveFront):
         self.main.keep_keyframe()
         if self.sole:
             heap.settle()
-        await self._until_stopped()
+        await self._until(self._stopping)
         self._shut_down()
 
-    async def _until_stopped(self) -> None:
-        while not self._stopping.is_set():
+    async def _until(self, stopping: asyncio.Event) -> None:
+        while not stopping.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), TRIM_S)
+                await asyncio.wait_for(stopping.wait(), TRIM_S)
             if self.sole:
                 heap.trim()
 
