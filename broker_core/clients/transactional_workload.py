@@ -5,7 +5,8 @@ initTransactions()
 begin; send, send, ...; commit       after `transaction_records` records, or `transaction_ms` after the first one
 begin; send, send, ...; abort        `abort_share` of them, drawn from the world's random numbers
 ```
-While a transaction is being ended the application waits, and does not make up for it. After an error it aborts, and
+While a transaction is being ended the application waits, and does not make up for it: the first record behind it comes
+when `rate` lets it, or now when that is past. After an error it aborts, and
 goes on with the next records: those of an aborted transaction are not sent again. A producer that is fenced (another
 one with its transactional id has started) ends its process.
 """
@@ -30,7 +31,7 @@ class TransactionalProducerMachine(ProducerMachine):
         self.rounds = TransactionRounds(self, load, self.producer.transactional)
 
     def start(self) -> None:
-        self._base_us = self.node.now_us()
+        self._base_us = self._sent_us = self.node.now_us()
         self.producer.metadata.add_topic(self.load.topic)
         self.rounds.start()
 
@@ -42,6 +43,7 @@ class TransactionalProducerMachine(ProducerMachine):
     def _send_one(self) -> bool:
         if not self.rounds.begin() or not super()._send_one():
             return False
+        self._sent_us = self.node.now_us()
         if self.rounds.is_due or (self.load.count and self.sent >= self.load.count):
             self.transaction_due()
             return False
@@ -80,8 +82,13 @@ class TransactionalProducerMachine(ProducerMachine):
         if self.closing:
             self.node.exit()
         else:
-            self._base_us, self._base_sent = self.node.now_us(), self.sent
+            self._base_us = max(self.node.now_us(), self._next_us())
+            self._base_sent = self.sent
             self._tick()
+
+    def _next_us(self) -> int:
+        """When the rate lets the next record go."""
+        return self._sent_us + int(1_000_000 / self.load.rate) if self.sent and self.load.rate > 0 else 0
 
     def transaction_failed(self) -> None:
         if self.rounds.failed():

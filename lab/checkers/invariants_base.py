@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from broker_core.kernel.journal import Row
 from broker_core.kernel.world import World
+from lab.clusters import observe
 
 if TYPE_CHECKING:
     from lab.checkers.invariants_view import PartitionLook, View
@@ -139,3 +140,9 @@ class Invariant:
         place = {"topic": look.topic, "partition": look.index}
         seq, t = self.view.moment(look)
         return Violation(self.name, seq, t, what, {**place, **params}, (what, look.topic, look.index, *key))
+
+
+def is_whole(world: World) -> bool:
+    """Every broker works, and every link carries: what a liveness invariant waits for."""
+    broken = any(link.changed for link in world.network.links.values())
+    return not broken and all(node.state == "running" for _, node in observe.brokers(world))

@@ -10,9 +10,8 @@ from broker_core.kernel import events
 from broker_core.kernel.journal import Row
 from broker_core.kernel.node import PAUSED
 from broker_core.kernel.world import World
-from lab.checkers.invariants_base import Invariant, Violation
+from lab.checkers.invariants_base import Invariant, Violation, is_whole
 from lab.checkers.invariants_view import Place
-from lab.clusters import observe
 
 EVERY_US = 1_000_000
 BEYOND_SESSION_US = 60_000_000
@@ -59,17 +58,12 @@ class EveryGroupReads(Invariant):
         if world.now_us < self._next_us:
             return []
         self._next_us = world.now_us + EVERY_US
-        groups = self._groups(world) if self._is_whole(world) else {}
+        groups = self._groups(world) if is_whole(world) else {}
         found: list[Violation] = []
         for group, members in groups.items():
             for place in self._places(members):
                 found += self._judge(world, group, members, place)
         return found
-
-    def _is_whole(self, world: World) -> bool:
-        """Every broker works, and every link carries."""
-        broken = any(link.changed for link in world.network.links.values())
-        return not broken and all(node.state == "running" for _, node in observe.brokers(world))
 
     def _groups(self, world: World) -> dict[str, list[ConsumerMachine]]:
         """Group -> the members that run; none of a group in which somebody is paused."""

@@ -9,6 +9,7 @@ from zlib import crc32
 
 from broker_core.kernel import events
 from broker_core.kernel.journal import Row
+from broker_core.kernel.names import is_keeper
 from broker_core.kernel.world import World
 from broker_core.log.offset_index import ENTRY
 from broker_core.log.scan import headers_from
@@ -16,7 +17,7 @@ from broker_core.log.segment import LogSegment
 from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC
 from broker_core.records.errors import RecordsError
 from broker_core.replication.partition import Partition
-from lab.checkers.invariants_base import Invariant, Violation
+from lab.checkers.invariants_base import Invariant, Violation, is_whole
 from lab.checkers.invariants_log import UNREADABLE, Copy, walk
 from lab.checkers.invariants_view import History
 
@@ -250,35 +251,43 @@ class ConsistentRead(Invariant):
 
 class EveryWriteEnds(Invariant):
     """Liveness: each write of a producer that runs is acked or failed within `delivery.timeout.ms`, or nobody knows
-    and it says so (KIP-91)."""
+    and it says so (KIP-91).
+
+    A write in a transaction ends with it: it may be open for `transaction.timeout.ms`, and waits for its coordinator.
+    Of the time in which a broker or voter is down, or a link is cut, nothing counts.
+    """
 
     meaning = {
         "en": "Every write ends: acked, failed, or known to be unknown.",
         "ko": "모든 쓰기는 성공, 실패 또는 알 수 없음으로 끝납니다.",
     }
     operations = ("send",)
-    codes = (events.PROCESS_ENDED.name, events.PROCESS_RESUMED.name)
+    codes = tuple(
+        code.name for code in (
+            events.PROCESS_STARTED, events.PROCESS_ENDED, events.PROCESS_RESUMED, events.LINK_CHANGED
+        )
+    )  # fmt: skip
 
     def __init__(self, view: Any) -> None:
         super().__init__(view)
-        self._open: dict[str, dict[str, tuple[int, int, str, int]]] = {}
+        self._open: dict[str, dict[str, tuple[int, int, str, int, bool]]] = {}
 
     def operation(self, row: Mapping[str, Any]) -> None:
         writes = self._open.setdefault(row["process"], {})
         if row["kind"] == "invoke":
-            writes[row["id"]] = (row["t"], row["seq"], row["topic"], row["partition"])
+            writes[row["id"]] = (row["t"], row["seq"], row["topic"], row["partition"], "transaction" in row)
         else:
             writes.pop(row["id"], None)
 
     def row(self, row: Row) -> None:
-        writes = self._open.get(row[2])
-        if writes is None:
+        _, t, node, code, *_ = row
+        if code == events.PROCESS_ENDED.name:
+            self._open.pop(node, None)
             return
-        if row[3] == events.PROCESS_ENDED.name:
-            del self._open[row[2]]
-        else:
-            for name, (_, seq, topic, partition) in writes.items():
-                writes[name] = (row[1], seq, topic, partition)
+        for process, writes in self._open.items():
+            for name, (_, seq, topic, partition, transactional) in writes.items():
+                if transactional or process == node:
+                    writes[name] = (t, seq, topic, partition, transactional)
 
     def check(self, world: World) -> list[Violation]:
         found = []
@@ -286,10 +295,14 @@ class EveryWriteEnds(Invariant):
             node = world.nodes.get(process)
             if not writes or node is None or node.state != "running":
                 continue
-            limit = _delivery_us(node.machine) + SLACK_US
+            settings = getattr(getattr(node.machine, "producer", None), "settings", None)
+            limit = _limit_us(settings, "delivery_timeout_ms")
+            longest = max(limit, _limit_us(settings, "transaction_timeout_ms"))
             while writes:
-                name, (t, seq, topic, partition) = next(iter(writes.items()))
-                if world.now_us - t <= limit:
+                name, (t, seq, topic, partition, transactional) = next(iter(writes.items()))
+                if world.now_us - t <= (longest if transactional else limit):
+                    break
+                if transactional and not (is_whole(world) and _keepers_run(world)):
                     break
                 del writes[name]
                 params = {"process": process, "id": name, "topic": topic, "partition": partition}
@@ -297,7 +310,10 @@ class EveryWriteEnds(Invariant):
         return found
 
 
-def _delivery_us(machine: Any) -> int:
-    settings = getattr(getattr(machine, "producer", None), "settings", None)
-    return max(int(getattr(settings, "delivery_timeout_ms", 0)) * 1000, 0) or DELIVERY_US
+def _keepers_run(world: World) -> bool:
+    return all(node.state == "running" for name, node in world.nodes.items() if is_keeper(name))
+
+
+def _limit_us(settings: Any, name: str) -> int:
+    return (max(int(getattr(settings, name, 0)) * 1000, 0) or DELIVERY_US) + SLACK_US
 

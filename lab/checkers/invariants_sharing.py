@@ -17,7 +17,7 @@ from broker_core.kernel import events
 from broker_core.kernel.journal import Row
 from broker_core.kernel.node import PAUSED
 from broker_core.kernel.world import World
-from lab.checkers.invariants_base import Invariant, Violation
+from lab.checkers.invariants_base import Invariant, Violation, is_whole
 from lab.clusters import observe
 
 EVERY_US = 1_000_000
@@ -281,7 +281,7 @@ class EveryShareRecordEnds(Invariant):
         if world.now_us < self._next_us:
             return []
         self._next_us = world.now_us + EVERY_US
-        groups = _workers(world) if _is_whole(world) else {}
+        groups = _workers(world) if is_whole(world) else {}
         found = []
         for _, shared, entry in led_shares(world):
             if shared[0] in groups:
@@ -322,12 +322,6 @@ def led_shares(world: World) -> Iterator[tuple[str, Shared, _Led]]:
         for key, entry in held.entries.items():
             if entry.share is not None and entry.led:
                 yield node.name, (key.group_id, entry.topic, key.partition), _Led(entry, held.limits(key.group_id))
-
-
-def _is_whole(world: World) -> bool:
-    """Every broker works, and every link carries."""
-    broken = any(link.changed for link in world.network.links.values())
-    return not broken and all(node.state == "running" for _, node in observe.brokers(world))
 
 
 def _workers(world: World) -> dict[str, list[WorkerMachine]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -141,6 +142,16 @@ def test_nothing_is_promised_before_the_transaction_is_committed() -> None:
     begun, over, *_ = lab.rows("transaction")
     assert (begun["kind"], over["kind"]) == ("invoke", "ok") and begun["id"] == over["id"]
     assert over["t"] - begun["t"] >= 1.5 * S and len(lab.values("ok")) > 200
+
+
+@BOTH
+def test_a_rate_is_a_rate_whatever_a_transaction_holds(controller: str) -> None:
+    """Where nothing takes any time, too: a commit that was over at once let the next record go at once, without end."""
+    lab = Lab(controller, link_delay_ms=0)
+    lab.produce(rate=50, transaction_records=1)
+    lab.run(3)
+    begun = [row["t"] for row in lab.rows("send") if row["kind"] == "invoke"]
+    assert 100 < len(begun) <= 151 and min(later - one for one, later in pairwise(begun)) >= 20_000
 
 
 def test_the_version_follows_the_feature_of_the_cluster() -> None:

@@ -73,6 +73,9 @@ SPEC = {
 }  # fmt: skip
 
 
+SHORT = {"delivery.timeout.ms": 2000, "request.timeout.ms": 1000, "transaction.timeout.ms": 5000}
+
+
 class Lab(Driven):
     """A cluster under load with its monitor."""
 
@@ -243,6 +246,13 @@ def never_told(lab: Lab, patch: Any) -> None:
     lab.run(9)
 
 
+def never_told_of_a_transaction(lab: Lab, patch: Any) -> None:
+    """The same of writes in transactions, while nothing is broken."""
+    patch.setattr(history, "settled", lambda *_, **__: None)
+    transactions_over_two_partitions(lab, **SHORT)
+    lab.run(7)
+
+
 def nobody_leaves(lab: Lab, patch: Any) -> None:
     """A follower is cut off for longer than the leader may wait, and the leader keeps it."""
     patch.setattr(IsrChanges, "maybe_shrink", lambda *_: None)
@@ -307,12 +317,12 @@ def it_is_called_complete_before_it_is(lab: Lab, patch: Any) -> None:
     transactions_over_two_partitions(lab)
 
 
-def transactions_over_two_partitions(lab: Lab) -> None:
+def transactions_over_two_partitions(lab: Lab, records: int = 5, **more: int) -> None:
     lab.do(do="create_topic", topic="pairs", partitions=2, replication_factor=3)
     lab.run(1)
-    settings = {"transactional.id": "bank", "linger.ms": 0}
+    settings = {"transactional.id": "bank", "linger.ms": 0, **more}
     lab.do(do="start_client", name="producer-bank", kind="producer", topic="pairs", rate=50, keys=20,
-           transaction_records=5, abort_share=0.3, settings=settings)  # fmt: skip
+           transaction_records=records, abort_share=0.3, settings=settings)  # fmt: skip
     lab.run(6)
 
 
@@ -332,6 +342,7 @@ BROKEN: list[tuple[Callable[[Lab, Any], None], list[str]]] = [
     (sequence_twice, ["SequenceNoGapNoDup"]),
     (index_points_elsewhere, ["IndexMatchesLog"]),
     (never_told, ["EveryWriteEnds"]),
+    (never_told_of_a_transaction, ["EveryWriteEnds"]),
     (nobody_leaves, ["LaggardsLeave"]),
     (zombie_is_obeyed, ["NewestControllerObeyed"]),
     (an_open_transaction_is_overlooked, ["LastStableOffset"]),
@@ -357,6 +368,21 @@ def test_transactions_as_they_should_be_turn_no_light_red():
     lab = Lab()
     transactions_over_two_partitions(lab)
     assert red(lab.monitor) == [] and lab.world.nodes["producer-bank"].machine.producer.sender.transactions.count > 5
+
+
+def test_a_write_in_a_transaction_may_wait_as_long_as_its_coordinator_is_dead():
+    lab = Lab()
+    transactions_over_two_partitions(lab, 100, **SHORT)
+    writing = lab.world.nodes["producer-bank"].machine
+    for broker in (1, 2, 3):
+        lab.do(do="kill", broker=broker)
+    lab.run(40)
+    assert red(lab.monitor) == [] and writing.rounds.ending
+    before = writing.sent
+    for broker in (1, 2, 3):
+        lab.do(do="restart", broker=broker)
+    lab.run(20)
+    assert red(lab.monitor) == [] and writing.sent > before
 
 
 def test_a_careful_reader_beside_aborted_and_open_transactions_turns_no_light_red():
