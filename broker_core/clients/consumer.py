@@ -32,6 +32,8 @@ from broker_core.records.record import Record
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Response
 
+DAMAGED = "damaged"  # what viewers call a consumer whose next batch is
+
 
 @dataclass(slots=True)
 class ConsumerLoad:
@@ -306,7 +308,7 @@ class ConsumerMachine:
             "group": self.settings.group_id or None,
             "generation": self.member.generation if self.member is not None else None,
             "positions": [[topic, number, p.offset] for (topic, number), p in positions.items()],
-            "reads_from": self.fetcher.read_replicas.view(),
+            "reads_from": self.fetcher.read_replicas.view(), "over": DAMAGED if self.fetcher.is_stuck else None,
         }  # fmt: skip
 
 

@@ -270,6 +270,11 @@ class Fetcher:
                 self._buffered_partitions.pop(fetched.tp, None)
         return found
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a damaged batch is next: each further poll throws."""
+        return bool(self.buffered) and self.buffered[0].damage is not None
+
     def forget(self) -> None:
         """What was fetched is dropped where it is not wanted any more: not assigned, or to be validated first."""
         positions = self.positions.of

@@ -23,8 +23,10 @@ from typing import Any, Protocol
 from broker_core.clients.transactional_sender import TransactionalSender
 from broker_core.clients.transactions import ABORTABLE, COMMITTED, FATAL, IN_TRANSACTION, READY, Transactions
 from broker_core.kernel.node import Node, Timer
+from broker_core.wire.errors import ErrorCode
 
 COMMIT_INTERVAL_MS = 100
+FENCED = "fenced"  # what viewers call a producer that can do nothing any more
 
 
 class TransactionLoad(Protocol):
@@ -150,6 +152,11 @@ class TransactionRounds:
         """It is over, and counts or not."""
         self.committed += outcome == COMMITTED
         self.aborted += outcome != COMMITTED
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether another producer has the transactional id now, and this one can do nothing any more."""
+        return self.transactions.state == FATAL and self.transactions.error == ErrorCode.PRODUCER_FENCED.name
 
     def view(self) -> dict[str, Any]:
         """What viewers show."""

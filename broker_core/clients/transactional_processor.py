@@ -33,7 +33,7 @@ from broker_core.clients.accumulator import Batch
 from broker_core.clients.metadata import TopicPartition
 from broker_core.clients.processor import ProcessorLoad, ProcessorMachine
 from broker_core.clients.transaction_requests import GroupOffsets
-from broker_core.clients.transaction_rounds import TransactionRounds
+from broker_core.clients.transaction_rounds import FENCED, TransactionRounds
 from broker_core.clients.transactional_sender import KINDS
 from broker_core.kernel.node import Node
 from broker_core.records.record import Record
@@ -176,7 +176,9 @@ class TransactionalProcessorMachine(ProcessorMachine):
         super()._close()
 
     def view(self) -> dict[str, Any]:
-        return {**super().view(), "transactions": self.rounds.view()}
+        view = super().view()
+        over = FENCED if self.rounds.is_fenced else view.get("over")
+        return {**view, "transactions": self.rounds.view(), "over": over}
 
 
 def processor_factory(load: ProcessorLoad, given: dict[str, Any], bootstrap: list[str]) -> Any:

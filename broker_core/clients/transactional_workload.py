@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from broker_core.clients.accumulator import Batch
-from broker_core.clients.transaction_rounds import TransactionRounds
+from broker_core.clients.transaction_rounds import FENCED, TransactionRounds
 from broker_core.clients.transactions import READY
 from broker_core.clients.workload import ProducerLoad, ProducerMachine
 from broker_core.kernel.node import Node
@@ -114,7 +114,9 @@ class TransactionalProducerMachine(ProducerMachine):
             self.node.exit()
 
     def view(self) -> dict[str, Any]:
-        return {**super().view(), "transactions": self.rounds.view()}
+        view = super().view()
+        over = FENCED if self.rounds.is_fenced else view.get("over")
+        return {**view, "transactions": self.rounds.view(), "over": over}
 
 
 def producer_factory(load: ProducerLoad, given: dict[str, Any], bootstrap: list[str]) -> Any:

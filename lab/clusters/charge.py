@@ -15,6 +15,7 @@ from lab.clusters.client_spec import ClientSpec
 from lab.clusters.spec import RunSpec
 
 if TYPE_CHECKING:
+    from lab.clusters.damage import Flip
     from lab.clusters.neighbours import Neighbourhood
     from lab.clusters.past import Past
 
@@ -31,6 +32,7 @@ class Charge:
         self.disks = disks  # by the name of a node, for brokers that join
         self.clients: dict[str, ClientSpec] = {client.name: client for client in spec.clients}
         self.changes: list[tuple[int, ClientSpec]] = []  # event, and a client as it was started or changed there
+        self.flips: list[Flip] = []  # bits that were turned over on disks
         self.past = past
         self.neighbourhood = neighbourhood
 

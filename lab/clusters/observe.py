@@ -16,7 +16,9 @@ from broker_core.kernel.world import World
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
 from broker_core.replication.partition import FAILED
 from lab.clusters.brokers import BrokerSpec
+from lab.clusters.damage import add_damage
 from lab.clusters.observe_work import add_log_transactions, observe_shares, observe_transactions
+from lab.clusters.partings import add_partings
 from lab.clusters.spec import RunSpec
 from lab.clusters.stopped import DiskLog, log_dirs, stopped_logs
 from lab.clusters.tails import add_tails
@@ -166,6 +168,8 @@ def _topics(world: World, spec: RunSpec) -> dict[str, Any]:
             found[topic]["partitions"][str(number)] = {**state, **moving, "min_isr": min_isr, "logs": marks}
     add_tails(found, logs)
     add_log_transactions(found, logs)
+    add_damage(world, found)
+    add_partings(found, logs)
     return found
 
 

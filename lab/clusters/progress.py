@@ -11,7 +11,7 @@ from lab.clusters.observe import brokers
 
 CLIENT_KINDS = ("producer", "consumer", "processor", "worker")
 FIGURES = ("acked", "failed", "unknown", "sent", "waiting", "read", "rate", "positions", "transactions",
-           "acknowledged", "again", "in_hand")
+           "acknowledged", "again", "in_hand", "over")
 
 
 def observe_progress(world: World) -> dict[str, Any]:

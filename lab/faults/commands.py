@@ -18,6 +18,7 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.wire.apis import ApiKey, api_name
 from lab.clusters import observe
+from lab.clusters.damage import note_flip
 from lab.clusters.roles import followers_of, leader_of
 from lab.faults import disks
 from lab.truth import truth_of
@@ -148,7 +149,9 @@ class FaultCommands:
     def _do_bit_flip(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)
         place = command["topic"], command["partition"], command["offset"]
-        return {"node": name, **disks.flip_bit(world.nodes[name], *place, command.get("field", "records"))}
+        turned = disks.flip_bit(world.nodes[name], *place, command.get("field", "records"))
+        note_flip(world, world.nodes[name], place, turned["file"], turned["position"])
+        return {"node": name, **turned}
 
     def _do_lose_index(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)

@@ -118,6 +118,8 @@ _LOG = {
     "checksum": sheet(text(60, 36, "1 0 1 1", "big"), text(60, 66, "1 0 0 1", "big"), rect(60, 52, 14, 18, "bad"),
         text(136, 36, "3f1c"),
                       text(136, 66, "9a02"), tick(176, 30, 5), cross(176, 61, 5)),
+    "damaged-record": sheet(replica(8, 1, "ccccccc", True), replica(36, 2, "ccccccc"), replica(64, 3, "ccccccc"),
+        path("M101 4l-8 11h8l-8 11", "bad bold")),
     "compression": sheet(cells(12, 37, "ccccc"), arrow(98, 44, 124, 44), rect(132, 32, 28, 24, "line"), cells(139, 37,
         "c"), text(176, 50, "⅓", "big")),
     "retention": sheet(rect(8, 24, 52, 42, "soft dash"), cells(12, 38, "ddd"), rect(72, 24, 52, 42), cells(76, 38,

@@ -6,7 +6,8 @@
  *
  * `node_kind` (broker, server, producer, consumer), `node_how` (consumer.shutdown), `node_generation` (server.kraft)
  * and `first_fault` (the kind of the first of `faults`, or none)
- * may stand for a parameter there, as may `link_how` (cut, bad, fine or healed) and `generation` ("zookeeper", "kraft").
+ * may stand for a parameter there, as may `link_how` (cut, bad, fine or healed), `link_fault` (what is worst about it: cut,
+ * drop, duplicate, reorder, bandwidth, late or healed) and `generation` ("zookeeper", "kraft").
  * A label whose words depend on the generation
  * of Kafka has another one beside it: `tour.election` and `tour.election.kraft`.
  *
@@ -32,6 +33,13 @@ function linkHow({ partitioned, drop, duplicate, reorder, bandwidth, jitter_us: 
   if (partitioned) return "cut";
   if (drop || duplicate || reorder || bandwidth || jitter) return "bad";
   return delay > usual ? "fine" : "healed";
+}
+
+/** What is worst about a changed link. */
+function linkFault(link, usual) {
+  if (link.partitioned) return "cut";
+  const fault = ["drop", "duplicate", "reorder", "bandwidth"].find((one) => link[one]);
+  return fault ?? (link.jitter_us || link.delay_us > usual ? "late" : "healed");
 }
 
 export class Catalogue {
@@ -85,7 +93,8 @@ export class Catalogue {
     const kind = known === "processor" ? "consumer" : known; // it reads as a member of a group
     const params = {
       ...event.params, node: event.node, node_kind: kind, node_how: `${kind}.${event.params.how}`,
-      node_generation: `${kind}.${this.generation()}`, first_fault: event.params.faults?.[0]?.kind ?? "none", generation: this.generation()
+      link_fault: linkFault(event.params, this.usualDelay()), node_generation: `${kind}.${this.generation()}`,
+      first_fault: event.params.faults?.[0]?.kind ?? "none", generation: this.generation()
     };
     return this.#begun(format(chosen(entry.why ?? "", entry.why_by, params), params, this.words));
   }

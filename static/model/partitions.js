@@ -5,6 +5,7 @@
  * remembers less after a crash takes nothing back; only a leader whose log ends before it does (unclean election).
  * `forked` of a log: from there on it is another one than the leader that was elected, until it is cut there. A follower that is
  * cut behind that place goes on with the leader's records: what stands between `forked` and `joined` is another history.
+ * `damaged` of a log: offsets whose bytes a bit flip has changed on that disk, until they are cut. The cluster does not know.
  *
  * A log keeps the last batches it has taken, as [base offset, last offset, CRC, bytes]: two replicas
  * whose batch at one offset has two checksums have diverged, and the screen can show it.
@@ -55,6 +56,7 @@ function changeIsr(draft, params) {
 function endAt(log, leo, start = log.start) {
   Object.assign(log, { leo, start, hw: Math.max(start, Math.min(log.hw, leo)) });
   if (leo <= log.forked) for (const name of ["forked", "joined"]) delete log[name];
+  if (log.damaged?.some((offset) => offset >= leo)) log.damaged = log.damaged.filter((offset) => offset < leo);
   if (log.tail?.some(([, last]) => last >= leo)) log.tail = log.tail.filter(([, last]) => last < leo);
 }
 
@@ -92,6 +94,14 @@ export function putBack(draft, { node, were }) {
   delete draft.root.wiped;
 }
 
+/** A bit of the batch at `offset` turns over on the disk of a broker; the same one once more, also of a command that was refused, is as it was. */
+export function turnBit(draft, { topic, partition, offset }, broker) {
+  const log = broker === null ? null : draft.own("topics", topic, "partitions", String(partition), "logs", broker);
+  if (!log || offset < log.start || offset >= log.leo) return;
+  const were = log.damaged ?? [];
+  log.damaged = were.includes(offset) ? were.filter((one) => one !== offset) : [...were, offset].sort((one, other) => one - other);
+}
+
 /** The log of an elected leader is what counts: what others have behind its end is theirs alone. */
 function lead(draft, params, event) {
   setEnd(draft, params, event);
@@ -104,15 +114,25 @@ function lead(draft, params, event) {
   part(draft, params, event);
 }
 
+/** What parts the logs from their leader's is known already; it may have lost its end since. */
+function partFurther(draft, found, params) {
+  for (const broker of Object.keys(found.logs).filter((one) => one !== String(found.leader) && found.logs[one].leo > params.leo)) {
+    const log = logOf(draft, params, brokerNode(broker));
+    log.forked = Math.min(log.forked ?? Infinity, params.leo);
+  }
+}
+
 /**
  * Where the logs of a partition part from that of its new leader: behind the leader's end; and where that log had parted from
- * those before, everybody who has followed them has another history from there on.
+ * those before, everybody who has followed them has another history from there on. `parted`: whose log they are told against.
  */
 function part(draft, params, { node }) {
   const own = logOf(draft, params, node);
   const { forked: since = Infinity, joined } = own;
   for (const name of ["forked", "joined"]) delete own[name];
   const found = partitionOf(draft, params);
+  if (found.parted === found.leader) return partFurther(draft, found, params);
+  found.parted = found.leader;
   for (const broker of Object.keys(found.logs).filter((one) => one !== String(found.leader))) {
     const { leo, forked } = found.logs[broker];
     const behind = Math.min(params.leo, forked === undefined ? since : Infinity);
@@ -179,7 +199,9 @@ export const partitions = {
   leader_elected(draft, params) {
     const found = partitionOf(draft, params);
     if (!found) return;
-    Object.assign(found, { leader: params.leader, leader_epoch: params.leader_epoch, isr: params.isr });
+    Object.assign(found, { parted: found.parted ?? found.leader, leader: params.leader, leader_epoch: params.leader_epoch, isr: params.isr });
+    const own = found.logs[params.leader];
+    if (own?.forked !== undefined) part(draft, { ...params, leo: own.leo }, { node: brokerNode(params.leader) }); // what it has counts from now on
     found.unclean = params.reason === "unclean"; // records may be missing since this election
     if (params.replicas) found.replicas = params.replicas;
   },

@@ -1,7 +1,7 @@
 /** Events of processes, links, connections, the coordination tree and the controller. */
 import { brokerMeant } from "./meant.js";
 import { OPERATOR, brokerNode, brokerOf, isMachine, kindOf, zookeeperNode } from "./names.js";
-import { emptyDisks, keepStopped, putBack } from "./partitions.js";
+import { emptyDisks, keepStopped, putBack, turnBit } from "./partitions.js";
 import { leaveQuorum } from "./quorum.js";
 
 /** The entry of a node: a broker, a client of any name, or a server of the coordination tree; the operator has none. */
@@ -41,9 +41,10 @@ function setClocks(draft, asked) {
   for (const one of wrong) draft.own("brokers", one).clock_ms = 0;
 }
 
-/** What was asked of a built-in client; it holds once the client's process starts. Disks are emptied at once, and clocks set. */
+/** What was asked of a built-in client; it holds once the client's process starts. Disks are emptied at once, bits turned, clocks set. */
 function command(draft, { command: asked }) {
   if (asked) setClocks(draft, asked);
+  if (asked?.do === "bit_flip") turnBit(draft, asked, brokerMeant(draft.root, asked));
   if (asked?.do === "wipe") emptyDisks(draft, asked.node ?? brokerNode(asked.broker));
   if (asked?.do === "start_client" && asked.kind) draft.make("wanted")[asked.name] = { kind: asked.kind, settings: asked.settings ?? {} };
   if (asked?.do === "set_client" && draft.root.clients[asked.name]) Object.assign(draft.make("clients", asked.name, "settings"), asked.set);
@@ -75,20 +76,28 @@ function leaveEnsemble(draft, node, role) {
   if (zookeeperNode(draft.root.ensemble.leader) === node && role !== "leading") draft.own("ensemble").leader = null;
 }
 
+/** Errors after which a client does nothing any more, whatever is asked of it: what it is then. */
+const OVER = { PRODUCER_FENCED: "fenced", INVALID_PRODUCER_EPOCH: "fenced", CORRUPT_MESSAGE: "damaged" };
+
 export const processes = {
   command,
+  client_error(draft, { error, reaction }, { node }) {
+    if (reaction === "give up" && OVER[error] && draft.root.clients[node]) draft.own("clients", node).over = OVER[error];
+  },
   broker_added(draft, { broker, rack, replica_selector }, { node }) {
     const found = {
       id: broker, node, state: "stopped", how: null, registered: false, host: "", port: 0, incarnation: 0, disk: [], clock_ms: 0, rack, replica_selector
     };
     Object.assign(draft.make("brokers", String(broker)), found);
   },
-  command_refused(draft, { command: { do: verb } }) {
-    if (verb === "wipe" && draft.root.wiped) putBack(draft, draft.root.wiped);
+  command_refused(draft, { command: asked }) {
+    if (asked.do === "wipe" && draft.root.wiped) putBack(draft, draft.root.wiped);
+    if (asked.do === "bit_flip") turnBit(draft, asked, brokerMeant(draft.root, asked));
   },
   process_started(draft, { incarnation }, { node }) {
     if (draft.root.wiped?.node === node) delete draft.root.wiped;
     Object.assign(process(draft, node), { node, state: "running", how: null, incarnation });
+    if (draft.root.clients[node]?.over) draft.own("clients", node).over = null;
     if (draft.root.clients[node]?.reads_from) draft.own("clients", node).reads_from = {};
     if (brokerOf(node) !== null) draft.own("brokers", brokerOf(node)).id ??= Number(brokerOf(node));
   },

@@ -65,7 +65,7 @@ function readersIn(state) {
   return kept.get(state);
 }
 
-/** The members of a group: [{id, name, badge, gone, paused, partitions: [[topic, number]], positions}], by name. */
+/** The members of a group: [{id, name, badge, gone, paused, over, partitions: [[topic, number]], positions}], by name. */
 export const membersOf = (state, name) => readersIn(state).groups.get(name);
 
 /** What a client of the lab calls itself to brokers. */
@@ -83,10 +83,10 @@ function gather(state, name) {
   const found = [...own].map(([id, client]) => {
     const gone = client.state === "stopped" || hasLeft(group, id, client);
     const partitions = gone || pauses(group) ? [] : reads(client);
-    return { id, name: id, gone, paused: client.state === "paused", partitions, positions: client.positions ?? [] };
+    return { id, name: id, gone, paused: client.state === "paused", over: client.over ?? null, partitions, positions: client.positions ?? [] };
   });
   for (const { id, client_id: client, assignment } of known) {
-    found.push({ id, name: client ?? id, gone: false, paused: false, partitions: !pauses(group) ? partitionsOf(assignment) : [], positions: [] });
+    found.push({ id, name: client ?? id, gone: false, paused: false, over: null, partitions: !pauses(group) ? partitionsOf(assignment) : [], positions: [] });
   }
   return found.sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
 }
@@ -131,10 +131,12 @@ export function readersOf(state, topic, number) {
   return found;
 }
 
-/** Records that a group has still to read: the sum of the lengths that the stage shows, also of members that have committed nothing yet. */
+/** Records that a group has still to read: the sum of the lengths that the stage shows, also of members that have committed nothing yet, or are gone. */
 export function lagOf(state, name) {
   const offsets = partitionsOf(Object.fromEntries(Object.entries(state.groups[name].offsets ?? {}).map(([topic, all]) => [topic, Object.keys(all)])));
-  const places = [...offsets, ...membersOf(state, name).flatMap(({ partitions }) => partitions)];
+  const members = membersOf(state, name);
+  const left = members.flatMap(({ gone, positions }) => (gone ? positions.map(([topic, number]) => [topic, String(number)]) : []));
+  const places = [...offsets, ...members.flatMap(({ partitions }) => partitions), ...left];
   const apart = new Map(places.map(([topic, number]) => [`${topic}-${number}`, [topic, number]]));
   const lags = [...apart.values()].map(([topic, number]) => readersOf(state, topic, number).find(({ group }) => group === name)?.lag ?? 0);
   return lags.reduce((sum, one) => sum + one, 0);

@@ -40,9 +40,9 @@ export function reduce(state, events) {
   return draft.finish();
 }
 
-/** Whether an event of this code changes the state. */
+/** Whether an event of this code changes the state. Errors of clients come often, and hardly ever do. */
 export function changesState(code) {
-  return code === SNAPSHOT || (code in TABLE && !SILENT.has(code));
+  return code === SNAPSHOT || (code in TABLE && !SILENT.has(code) && code !== "client_error");
 }
 
 /** Before the first snapshot. */

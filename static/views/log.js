@@ -16,6 +16,7 @@ import { readersOf } from "../model/readers.js";
 import { sharesOf } from "../model/shares.js";
 import { lastStable } from "../model/transactions.js";
 import { bands, markerAt, shareStrip } from "./bands.js";
+import { behindDamage, cracks, isDamaged } from "./damage.js";
 import { h } from "./patch.js";
 
 /** Heights: of a row at least, at most, with room for its readers, and of one beside such a row; of a card's head. */
@@ -86,7 +87,7 @@ function factsOf(view, number, room) {
   return {
     partition, name, number,
     axis: axisIn(view.state, { topicName, number, partition }, (more) => axisOf(
-      partition, room, [...wanted, ...more], [...fates.borders, ...partingsOf(partition)], gone)),
+      partition, room, [...wanted, ...more], [...fates.borders, ...partingsOf(partition), ...behindDamage(partition)], gone)),
     fates, ...truth,
     lit: name === view.chosen ? view.litOffset : null, record: record?.name === name ? record : null, walked,
   };
@@ -120,7 +121,7 @@ function oneCell(view, facts, log, column, id, x, y, tall) {
   return [
     h("rect", {
       key: `c${from}`,
-      class: `cell ${kind}${marker ? ` marker ${marker[0]}` : ""}${lit ? " lit" : ""}${chosen ? " opened" : ""}${walked ? " spot" : ""}`,
+      class: `cell ${kind}${marker ? ` marker ${marker[0]}` : ""}${isDamaged(log, from) ? " damaged" : ""}${lit ? " lit" : ""}${chosen ? " opened" : ""}${walked ? " spot" : ""}`,
       "data-cell": lit ? from : null, "data-record": `${facts.name}@${from}@${id}`, x: left + 0.5, y: y + 0.5, width: column.w - 2,
       height: tall, rx: 2.5, onclick: open
     }),
@@ -217,7 +218,8 @@ function cells(view, facts, log, id, x, y, tall) {
     h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw })));
   return [
     h("g", { key: "cells", rolling: true, transform: `translate(${(x - begin).toFixed(1)} 0)` }, found),
-    lacking(view, facts, log, x, y, tall), mark];
+    lacking(view, facts, log, x, y, tall), mark,
+    cracks(view, facts, log, id, { x, y, tall }, (from) => cellText(view, facts, axis.columns.find((one) => one.from === from), ""))];
 }
 
 /**
@@ -276,12 +278,13 @@ const wideAs = (text) => [...text].reduce((sum, sign) => sum + (sign < "\u1100" 
 
 /**
  * Where the marks and the names of readers stand on a log that begins at `x`: each with {at, end, sign, left}. Names keep off all
- * marks and one another; `left` is null where there is no room. Pure.
+ * marks and one another; `left` is null where there is no room before `edge`. `nobody`: what is said of nobody, the shortest last. Pure.
  */
-export function readerPlaces(found, scale, x, nobody) {
+export function readerPlaces(found, scale, x, nobody, edge = Infinity) {
+  const fits = ({ at, end }, sign) => at - x > wideAs(sign) + MARK || Math.max(at, end) + MARK + 3 + wideAs(sign) <= edge;
   const shown = found.map((one) => ({ ...one, from: one.committed ?? one.position })).filter(({ from }) => from !== null).map((one) => ({
-    ...one, at: x + scale(one.from), end: x + scale(one.from + (one.lag ?? 0)), sign: one.reading ? one.badge ?? "?" : nobody
-  }));
+    ...one, at: x + scale(one.from), end: x + scale(one.from + (one.lag ?? 0))
+  })).map((one) => ({ ...one, sign: one.reading ? one.badge ?? "?" : nobody.find((sign) => fits(one, sign)) ?? nobody.at(-1) }));
   const taken = shown.map(({ at }) => [at - MARK, at + MARK]);
   return shown.map((one) => {
     const wide = wideAs(one.sign);
@@ -290,7 +293,7 @@ export function readerPlaces(found, scale, x, nobody) {
     const touched = () => taken.find(([from, to]) => left < to && from < left + wide);
     for (let other = touched(); other; other = touched()) left = leftwards ? other[0] - 3 - wide : other[1] + 3;
     taken.push([left, left + wide]);
-    return { ...one, left: left < x && leftwards ? null : left };
+    return { ...one, left: leftwards ? (left < x ? null : left) : left + wide > edge ? null : left };
   });
 }
 
@@ -300,7 +303,7 @@ export function readerPlaces(found, scale, x, nobody) {
  */
 function readers(view, facts, found, scale, x, y, deep) {
   const { words } = view;
-  return readerPlaces(found, scale, x, words.t("stage.nobody_reads")).map((one) => {
+  return readerPlaces(found, scale, x, ["stage.nobody_reads", "stage.nobody"].map((key) => words.t(key)), facts?.edge).map((one) => {
     const { group, member, committed, position, reading, lag, from, at, end, sign, left } = one;
     const read = position === null ? at : x + scale(position); // so far it has read, and not committed it yet
     const told = words.t(reading ? "stage.reader" : "stage.reader_none", {
@@ -359,7 +362,7 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
   const aside = print && !below && print.differs ? PRINT : 0;
   const room = box.w - 30 - LABEL - aside;
   const log = partition.logs[box.id] ?? { leo: 0, hw: 0, start: 0 };
-  const facts = mine ? { ...factsOf(view, number, Math.max(60, room)), doubled: doubledIn(log) } : null;
+  const facts = mine ? { ...factsOf(view, number, Math.max(60, room)), doubled: doubledIn(log), edge: box.x + box.w - 6 } : null;
   const wide = facts?.axis.width ?? 0;
   const thick = tall >= 28 ? 3 : 2;
   const under = y + cell + 2;

@@ -43,6 +43,13 @@ export function placesOf(found) {
   return all.sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind));
 }
 
+/** How many places there are of what a figure counts; a receipt names the first thousand of each kind. Pure. */
+export function placesCounted(found, places) {
+  const kinds = [...new Set(places.map(({ kind }) => kind))];
+  const named = (kind) => places.filter((one) => one.kind === kind && !one.outside).length;
+  return places.filter(({ outside }) => outside).length + kinds.reduce((sum, kind) => sum + Math.max(named(kind), found[kind] ?? 0), 0);
+}
+
 /** What a click on a figure does: the first stretch of that kind is shown on the stage; null where no places are known. */
 export const showing = ({ desk }, found) => (kind) => {
   const [first] = stretchesOf(placesOf(found ?? {}).filter((one) => one.kind === kind && Number.isInteger(one.offset) && one.offset >= 0));
@@ -221,6 +228,8 @@ export function receiptPanel(view) {
   const { found, error, loading, seenT } = desk.receipts;
   const places = found ? placesOf(found).filter((one) => !FURTHER.includes(one.kind)) : [];
   const stretches = stretchesOf(places);
+  const all = found ? placesCounted(found, places) : 0;
+  const rest = stretches.slice(SHOWN).reduce((sum, { n }) => sum + n, 0) + all - places.length;
   return [
     h("p", { key: "of", class: "hint" },
       words.t("receipt.of", { run: desk.run ?? "" }),
@@ -242,9 +251,9 @@ export function receiptPanel(view) {
       desk.run && replayButton(view, desk.run)),
     found && !found.finished && !outsideOf(found).batches && h("p", { key: "outside", class: "hint" }, words.t("receipt.outside")),
     chain(view),
-    places.length > 0 && h("h3", { key: "where" }, words.t("receipt.where", { n: places.length })),
+    places.length > 0 && h("h3", { key: "where" },
+      words.t(all > places.length ? "receipt.where.first" : "receipt.where", { n: places.length, all })),
     places.length > 0 && h("ol", { key: "places", class: "places" }, stretches.slice(0, SHOWN).map((one, index) => stretch(view, one, index))),
-    stretches.length > SHOWN && h("p", { key: "more", class: "hint" },
-      words.t("receipt.more", { n: stretches.slice(SHOWN).reduce((sum, { n }) => sum + n, 0) })),
+    rest > 0 && h("p", { key: "more", class: "hint" }, words.t("receipt.more", { n: rest })),
   ];
 }

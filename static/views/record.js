@@ -4,6 +4,7 @@ import { fatesOf } from "../model/fates.js";
 import { truthOf } from "../model/figures.js";
 import { Tracer, partitionOf, readBy } from "../model/record.js";
 import { plain } from "../inspect/records.js";
+import { SIGN, isDamaged } from "./damage.js";
 import { cellKind } from "./log.js";
 import { badge } from "./tabs/common.js";
 import { h } from "./patch.js";
@@ -13,13 +14,14 @@ const LONG = 400; // characters of a value that are shown
 
 const tracer = new Tracer();
 
-/** What the chosen offset is on each replica: [[broker, kind]]. */
+/** What the chosen offset is on each replica: [[broker, kind, whether its bytes were changed there]]. */
 export function copiesOf({ state, desk }, { name, offset }) {
   const { topic, partition: number } = partitionOf(name);
   const partition = state.topics[topic]?.partitions[number];
   if (!partition) return [];
   const facts = { ...truthOf(state, partition), lost: fatesOf(desk.receipts.found, name).lost.has(offset) };
-  return partition.replicas.map((id) => [id, partition.logs[id] ? cellKind(offset, partition.logs[id], facts) : "hole"]);
+  const one = (log) => (log ? [cellKind(offset, log, facts), isDamaged(log, offset)] : ["hole", false]);
+  return partition.replicas.map((id) => [id, ...one(partition.logs[id])]);
 }
 
 /** The value of a lost record as its producer has it in the receipt. */
@@ -36,9 +38,9 @@ const part = ({ words }, name, value) => h("div", { key: name },
   h("dd", { "data-record-part": name }, value));
 
 /** Who has it, and in which state. */
-const copiesLine = ({ words }, copies) => copies.map(([id, kind]) => h("span", { key: id, class: `record-copy ${kind}` },
+const copiesLine = ({ words }, copies) => copies.map(([id, kind, harmed]) => h("span", { key: id, class: `record-copy ${kind}${harmed ? " damaged" : ""}` },
   badge(id, kind === "hole" || kind === "gone" ? "out" : "in"),
-  ` ${SIGNS[kind]} ${words.t(`record.kind.${kind}`)}`));
+  ` ${SIGNS[kind]} ${words.t(`record.kind.${kind}`)}${harmed ? ` ${SIGN} ${words.t("record.damaged")}` : ""}`));
 
 function content(view, found) {
   const { words, records, record } = view;

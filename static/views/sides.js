@@ -45,6 +45,14 @@ function groupNote({ name }, state, words) {
   return words.t("stage.share.note", { n: shareLag(state, name), held: countsOf(state, name).acquired });
 }
 
+const SIGNS = { paused: "❚❚", stopped: "×" };
+
+/** What stands in the place of a client's settings or name when it can do nothing any more, however often it tries, or does not run. */
+function overText({ over, state }, words) {
+  if (over) return `✕ ${words.t(`stage.over.${over}`)}`;
+  return SIGNS[state] ? `${SIGNS[state]} ${words.t(`state.${state}`)}` : null;
+}
+
 function sideText(item, view) {
   const { words, state, acks } = view;
   if (item.kind === "folded") return [words.t("stage.more_clients", { n: item.rest.length }), item.rest.map(({ name }) => name).join(", ")];
@@ -61,8 +69,8 @@ function sideText(item, view) {
   const alone = Object.values(state.clients).filter(({ kind }) => kind === item.kind).length < 2;
   const named = FILTERS.node(item.name, words.words);
   const first = alone ? words.t(`stage.${item.kind}`) : cut(named, item.w - 8) === named ? named : own;
-  if (item.kind === "producer") return [first, words.t("stage.you.acks", { acks: acksOf(client) }), written(item, words)];
-  return [first, own, client.read > 0 ? words.t("stage.read", { n: client.read }) : null];
+  if (item.kind === "producer") return [first, overText(client, words) ?? words.t("stage.you.acks", { acks: acksOf(client) }), written(item, words)];
+  return [first, overText(client, words) ?? own, client.read > 0 ? words.t("stage.read", { n: client.read }) : null];
 }
 
 /** What a click on a box does: a writer's menu, what is known of a reader, the list of those without room. */
@@ -127,10 +135,10 @@ function groupCard(view, item) {
     h("text", { class: "side-name", x: x + w / 2, y: y + 17 }, cut(groupName(item, words), w - 8)),
     h("text", { class: `side-note${waits ? " waits" : ""}`, x: x + w / 2, y: y + 33 }, cut(note, w - 6, NOTE)),
     shown.map((member, index) => h("g", {
-      key: member.id, class: `member${member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id
+      key: member.id, class: `member${member.over ? " over" : member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id
     },
-      h("title", {}, `${member.name}: ${held ? `${parts(member)} · ` : ""}${partitionsText(member, words)}`),
-      h("text", { class: "member-badge", x: x + 12, y: line(index) }, `${member.gone ? "×" : member.paused ? "❚❚" : "▲"} ${member.badge}`),
+      h("title", {}, `${member.name}: ${member.over ? `${overText(member, words)} · ` : ""}${held ? `${parts(member)} · ` : ""}${partitionsText(member, words)}`),
+      h("text", { class: "member-badge", x: x + 12, y: line(index) }, `${member.gone ? "×" : member.over ? "✕" : member.paused ? "❚❚" : "▲"} ${member.badge}`),
       h("text", { class: "member-parts", x: x + w - 10, y: line(index) }, cut(parts(member), w - 46, NOTE)))),
     shown.length < members.length && h("text", { key: "more", class: "side-note", x: x + w / 2, y: line(shown.length) },
       words.t("stage.more_clients", { n: members.length - shown.length })));
@@ -147,14 +155,14 @@ export function side(view, item) {
   const stopped = item.client && item.client.state !== "running";
   const told = [first, second, last].filter(Boolean).join(" · ");
   return h("g", {
-    key: item.name, class: `side ${item.kind}${stopped ? " stopped" : ""}${view.spot?.name === item.name ? " spot" : ""}`,
+    key: item.name, class: `side ${item.kind}${stopped ? " stopped" : ""}${item.client?.over ? " over" : ""}${view.spot?.name === item.name ? " spot" : ""}`,
     ...opens(view, item, told)
   },
     h("rect", { x: item.x + 0.5, y: item.y + 0.5, width: item.w, height: item.h, rx: Math.min(14, item.h / 2) }),
     h("title", {}, told),
     h("text", { class: "side-name", x, y: middle - (third ? 9 : 3) }, cut(first, item.w - 8)),
     h("text", { class: "side-note", x, y: middle + (third ? 5 : 12) }, cut(second, room, NOTE)),
-    third && h("text", { class: "side-note", x, y: middle + 19 }, cut(third, item.w + 8, NOTE)));
+    third && h("text", { class: "side-note third", x, y: middle + 19 }, cut(third, item.w + 8, NOTE)));
 }
 
 /** The clients and groups on both sides: [[name, "Producer · acks=all · 13 acked"]]. */

@@ -15,6 +15,7 @@ import { boxOf, layout } from "../draw/layout.js";
 import { linkPlaces } from "../draw/links.js";
 import { signPlaces } from "../draw/signs.js";
 import { brokerClass } from "../draw/palette.js";
+import { SIGN as DAMAGED } from "./damage.js";
 import { ROW, replicaRow } from "./log.js";
 import { WORDED, hasWay, pipelineStrip, pipelineWay } from "./pipeline.js";
 import { linkHandles } from "./links.js";
@@ -305,6 +306,7 @@ export function legend(view) {
     entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"),
     lost ? entry("astray", "stage.legend.lost", "✕") : null, entry("astray", "stage.legend.absent", "⊘"), entry("bar", "stage.legend.hw"),
     read ? [entry("glyph reads", "stage.legend.reads", "▲"), entry("glyph reads", "stage.legend.position", "△")] : null,
+    logs.some(({ damaged = [] }) => damaged.length > 0) ? entry("astray", "stage.legend.damaged", DAMAGED) : null,
     doubled ? entry("glyph sign", "stage.legend.doubled", "×2") : null, behind ? entry("glyph sign", "stage.legend.reordered", "⇄") : null,
     transacted
       ? [

@@ -2,6 +2,7 @@
 import { fatesOf } from "../model/fates.js";
 import { placesOf, samePlace, walk } from "../model/walk.js";
 import { boxOf } from "../draw/layout.js";
+import { isDamaged } from "./damage.js";
 import { cellKind } from "./log.js";
 import { linkText } from "./links.js";
 import { serversOf } from "./menu.js";
@@ -36,7 +37,8 @@ function replicaText(view, place) {
   const leader = partition.logs[partition.leader];
   const kind = cellKind(offset, log, { end: leader?.leo ?? Infinity, committed: partition.committed ?? log.hw, lost });
   const value = view.records.text(full, offset, "value");
-  return `${words.t("walk.record", { ...facts, offset, kind: words.t(`record.kind.${kind}`) })}${value ? ` ${value.replace(/\.{3,}$/, "")}` : ""}`;
+  const harmed = isDamaged(log, offset) ? `, ${words.t("record.damaged")}` : "";
+  return `${words.t("walk.record", { ...facts, offset, kind: words.t(`record.kind.${kind}`) + harmed })}${value ? ` ${value.replace(/\.{3,}$/, "")}` : ""}`;
 }
 
 /** What stands at the place of the walk, in one sentence. */

@@ -16,6 +16,7 @@ import { moveOf } from "../model/moves.js";
 import { readersOf } from "../model/readers.js";
 import { countsOf, sharesOf } from "../model/shares.js";
 import { bandsOf, idOf, lastStable } from "../model/transactions.js";
+import { isDamaged } from "./damage.js";
 import { h } from "./patch.js";
 import { controllerText } from "./header.js";
 import { sidesText } from "./sides.js";
@@ -68,6 +69,8 @@ function replica(partition, id, words) {
   if (moves) notes.push(words.t(`stage.${moves}`));
   if (log.leo < end) notes.push(words.t("words.lacks", { n: end - log.leo }));
   if (log.leo > end) notes.push(words.t("words.astray", { n: log.leo - end }));
+  const harmed = (log.damaged ?? []).filter((offset) => isDamaged(log, offset));
+  if (harmed.length) notes.push(words.t("words.damaged", { n: harmed.length, offsets: harmed }));
   if (fingerprint(partition, id)?.differs) notes.push(words.t("stage.differs"));
   return words.t("words.replica", { broker: id, leo: log.leo, hw: log.hw, notes: notes.join(", ") });
 }

@@ -199,4 +199,10 @@ test("links that change together are told as one, both directions as one, and wh
   words.usualDelay = () => 1000; // of this cluster
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false })), "The link broker 1 → broker 2 is healed: everything passes again.");
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false, delay_us: 2000 })), "The link broker 1 → broker 2 delivers everything, in 2 ms.");
+  const changes = [{ partitioned: true }, { drop: 0.2 }, { duplicate: 0.2 }, { reorder: 0.2 }, { bandwidth: 20_000 }, { delay_us: 400_000 }, { jitter_us: 9000 }, {}];
+  for (const one of [words, Object.assign(catalogue("ko"), { usualDelay: () => 1000 })]) {
+    const told = changes.map((change) => one.why(link("broker-1", "broker-2", { partitioned: false, ...change })));
+    assert.equal(new Set(told).size, changes.length - 1, "each change has a reason of its own, jitter that of delay");
+    assert.equal(told[5], told[6]);
+  }
 });

@@ -9,7 +9,8 @@ import { Tracer, originOf, readBy } from "../../static/model/record.js";
 import { EMPTY, reduce } from "../../static/model/reduce.js";
 import { Records, plain } from "../../static/inspect/records.js";
 import { History } from "../../static/time/history.js";
-import { cellKind, readerPlaces, replacedIn, vanished } from "../../static/views/log.js";
+import { cellKind, readerPlaces, replacedIn, replicaRow, vanished } from "../../static/views/log.js";
+import { placesCounted } from "../../static/views/receipt.js";
 import { placesOf } from "../../static/views/stage.js";
 
 const logs = (...ends) => ({ logs: Object.fromEntries(ends.map((leo, index) => [index + 1, { leo, hw: 0, start: 0 }])) });
@@ -98,6 +99,9 @@ test("two histories in one log: another one than the leader's from where they pa
   const partings = (state) => [2, 3, 4].map((id) => [state.topics.orders.partitions[0].logs[id].forked, state.topics.orders.partitions[0].logs[id].joined]);
   assert.deepEqual(partings(other), [[4, undefined], [undefined, undefined], [4, undefined]]);
   assert.deepEqual(partings(back), [[undefined, undefined], [4, undefined], [undefined, undefined]], "broker 4 has followed broker 2 all along");
+  const chosen = reduce(other, [event("leader_elected", { ...at, leader: 2, leader_epoch: 2, isr: [2], reason: "unclean" })]);
+  assert.deepEqual(partings(chosen), partings(back), "what the elected replica has counts before it knows that it leads");
+  assert.deepEqual(partings(lead(back, 2, 3, 9))[1], [4, undefined], "elected once more: the other one is still another");
   assert.deepEqual(partings(cut)[1], [4, 9]);
   const log = cut.topics.orders.partitions[0].logs[3];
   assert.deepEqual([3, 4, 8, 9, 12].map((offset) => cellKind(offset, log, { end: 13, committed: 13 })), ["committed", "astray", "astray", "committed", "committed"]);
@@ -136,6 +140,7 @@ test("a member that has left reads nothing, and a group's lag has that of member
   assert.equal(readersOf(left, "orders", "1")[0].reading, false);
   const silent = { ...left, groups: { billing: group({ members, offsets: { orders: { 0: 4 } } }) } };
   assert.deepEqual(readersOf(silent, "orders", "1").map(({ reading, position, lag }) => [reading, position, lag]), [[false, 2, 3]]);
+  assert.equal(lagOf(silent, "billing"), 5 + 3, "what it has left lying is the group's");
   const before = world({ billing: group({ members }) }, { "reader-a": reader(), "reader-b": reader({ assignment: undefined, positions: [] }) });
   assert.deepEqual(membersOf(before, "billing").map(({ gone }) => gone), [false, false], "it has not joined yet");
   const renamed = world({ billing: group({ members }) }, { "consumer-1": reader({ settings: { "client.id": "reader-a" } }) });
@@ -177,12 +182,14 @@ test("names of readers on one log cover no mark and no other name", () => {
   const scale = (offset) => offset * 3;
   for (const places of [[60, 60, 60], [60, 62, 61], [3, 3, 4], [0, 60, 0]]) {
     const found = places.map((committed, index) => ({ badge: "abc"[index], committed, position: committed, reading: index !== 1, lag: 0 }));
-    const shown = readerPlaces(found, scale, 100, "nobody reads");
+    const shown = readerPlaces(found, scale, 100, ["nobody reads"]);
     const boxes = shown.flatMap(({ at, left, sign }) => [[at - 4.5, at + 4.5, "mark"], ...(left === null ? [] : [[left, left + 7 * sign.length, sign]])]);
     for (const one of boxes) for (const other of boxes)
       assert.ok(one === other || (one[2] === "mark" && other[2] === "mark") || one[1] <= other[0] || other[1] <= one[0], JSON.stringify([places, one, other]));
     assert.ok(shown.filter(({ left }) => left !== null).length >= 2, JSON.stringify(shown));
   }
+  const nobody = (at, edge) => readerPlaces([{ committed: at, position: at, reading: false, lag: 0 }], scale, 100, ["nobody reads", "nobody"], edge).map(({ sign, left }) => [sign, left !== null]);
+  assert.deepEqual([nobody(60, 300), nobody(20, 200), nobody(3, 150)], [[["nobody reads", true]], [["nobody", true]], [["nobody", false]]], "in its card, shorter if need be");
 });
 
 test("members are told apart by a letter, their partitions by ranges", () => {
@@ -255,4 +262,19 @@ test("records that nobody was told the place of are those that were cut off, in 
   for (const other of [{ ...found, unknown: 1 }, { ...found, places: { lost: [...found.places.lost, lost(1, "q")] } }, { ...found, places: { lost: [lost(10)] } }])
     assert.ok(placed(other, cuts).places.lost.every(({ offset }) => offset === null));
   assert.ok(placed(found, [...cuts, ...cuts]).places.lost.every(({ offset }) => offset === null));
+});
+
+test("a broker without a replica says so, and nothing else of the log", () => {
+  const state = { ...EMPTY, brokers: { 9: { state: "running" } }, topics: { orders: { partitions: { 0: { leader: 1, replicas: [1], isr: [1], logs: { 1: { leo: 4, hw: 4, start: 0 } } } } } } };
+  const view = { state, topicName: "orders", topic: state.topics.orders, chosen: "orders-0", words: { t: (key) => key } };
+  const row = replicaRow(view, { id: "9", x: 0, y: 0, w: 700, h: 90 }, "0", { tall: 60, top: 25, alone: true });
+  assert.match(row.props.class, /\bnone\b/);
+  assert.match(JSON.stringify(row), /stage\.no_replica/);
+});
+
+test("a receipt that names the first places alone says of how many", () => {
+  const some = (kind, n, more) => Array.from({ length: n }, () => ({ kind, ...more }));
+  assert.equal(placesCounted({ lost: 2 }, some("lost", 2)), 2);
+  assert.equal(placesCounted({ lost: 11_328, duplicated: 5 }, [...some("lost", 1000), ...some("duplicated", 5)]), 11_333);
+  assert.equal(placesCounted({ lost: 0 }, some("lost", 3, { outside: true })), 3);
 });

@@ -103,7 +103,7 @@ function quorum(view, found) {
     }, brokerOf(one.node) !== null ? badge(one.id, "in") : h("span", { class: "whole" }, String(one.id)))),
     cell(`${sign[one.state] ?? ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
     number(one.epoch), number(one.leo), number(one.lag),
-    cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one)));
+    cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one), "wraps"));
   return [
     facts([
       [words.t("meta.epoch"), count(found.epoch)], [words.t("meta.committed"), found.committed === null ? "–" : count(found.committed)],

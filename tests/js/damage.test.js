@@ -1,0 +1,54 @@
+/** What is wrong with a record on one disk, and with a client that can do nothing any more, shows. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { axisOf } from "../../static/model/axis.js";
+import { EMPTY, changesState, reduce } from "../../static/model/reduce.js";
+import { behindDamage, cracks, isDamaged } from "../../static/views/damage.js";
+import { side, sidesText } from "../../static/views/sides.js";
+
+const event = (code, params, node = "operator") => ({ seq: 1, t: 1, code, node, cause: 0, params });
+const flip = (offset, broker = 1) => ({ command: { do: "bit_flip", broker, topic: "orders", partition: 0, offset } });
+const log = (leo) => ({ leo, hw: leo, start: 0 });
+const base = { ...EMPTY, brokers: { 1: { state: "running" }, 2: { state: "running" } }, topics: { orders: { partitions: { 0: { leader: 1, replicas: [1, 2], logs: { 1: log(400), 2: log(400) } } } } } };
+const logsOf = (state) => state.topics.orders.partitions[0].logs;
+
+test("a bit that turns over is damage on that disk alone, until it turns back, is cut, or was refused", () => {
+  const harmed = reduce(base, [event("command", flip(200)), event("command", flip(90))]);
+  assert.deepEqual([logsOf(harmed)[1].damaged, logsOf(harmed)[2].damaged], [[90, 200], undefined]);
+  assert.deepEqual([199, 200, 201].map((offset) => isDamaged(logsOf(harmed)[1], offset)), [false, true, false]);
+  const after = (...events) => logsOf(reduce(harmed, events))[1]?.damaged ?? [];
+  assert.deepEqual(after(event("command", flip(200))), [90]);
+  assert.deepEqual(after(event("command", flip(5)), event("command_refused", flip(5))), [90, 200]);
+  assert.deepEqual(after(event("truncated", { topic: "orders", partition: 0, before: 400, after: 150 }, "broker-1")), [90]);
+  assert.deepEqual(after(event("command", { command: { do: "wipe", broker: 1 } })), []);
+});
+
+test("a damaged record is in sight on every broker, and cracked on the one whose disk it is", () => {
+  const partition = reduce(base, [event("command", flip(200))]).topics.orders.partitions[0];
+  const axis = axisOf(partition, 600, [], behindDamage(partition));
+  for (const room of [600, 240]) assert.ok(axisOf(partition, room, [], behindDamage(partition)).columns.some(({ from, to }) => from === 200 && to === 201));
+  const view = { words: { t: (key, params) => `${key} ${params.broker} ${params.offset}` } };
+  const drawn = (broker) => cracks(view, { axis, name: "orders-0" }, partition.logs[broker], broker, { x: 0, y: 0, tall: 24 }, String);
+  assert.deepEqual(drawn(2), []);
+  assert.deepEqual(drawn(1).map(({ props }) => props["data-damaged"]), ["orders-0@200@1"]);
+  const far = axisOf(partition, 600);
+  assert.equal(cracks(view, { axis: far, name: "orders-0" }, partition.logs[1], 1, { x: 0, y: 0, tall: 24 }, String).length, 1, "through the fold that hides it");
+});
+
+test("a client that is fenced, or whose next batch is damaged, looks so until it starts again", () => {
+  const clients = { a: { kind: "producer", state: "running", settings: {}, acked: 3, failed: 0 }, b: { kind: "consumer", state: "running", settings: {}, read: 2 } };
+  const error = (node, name, reaction) => event("client_error", { api: "EndTxn", error: name, reaction }, node);
+  const state = reduce({ ...base, clients }, [error("a", "PRODUCER_FENCED", "give up"), error("b", "CORRUPT_MESSAGE", "give up")]);
+  assert.deepEqual([state.clients.a.over, state.clients.b.over], ["fenced", "damaged"]);
+  assert.equal(reduce({ ...base, clients }, [error("a", "NOT_LEADER_OR_FOLLOWER", "give up"), error("b", "CORRUPT_MESSAGE", "retry")]).clients.a.over, undefined);
+  assert.equal(reduce(state, [event("process_ended", { how: "exit" }, "a")]).clients.a.over, "fenced");
+  assert.equal(reduce(state, [event("process_started", { incarnation: 2 }, "a")]).clients.a.over, null);
+  assert.ok(!changesState("client_error"), "nobody steps from one retry to the next");
+  const words = { t: (key) => key, words: {}, name: String };
+  const item = { kind: "producer", name: "a", client: state.clients.a, x: 0, y: 0, w: 120, h: 60 };
+  const view = { words, state, scene: { left: [item] } };
+  assert.match(side(view, item).props.class, /\bover\b/);
+  assert.match(sidesText(view)[0][1], /✕ stage\.over\.fenced/);
+  const paused = { ...item, client: { ...clients.a, state: "paused" } };
+  assert.match(sidesText({ ...view, scene: { left: [paused] } })[0][1], /❚❚ state\.paused/);
+});
