@@ -74,7 +74,7 @@ def init_producer_id(
     B. it had an id that is not, and was not, this one's: PRODUCER_FENCED
     C. a transaction is open: it is aborted first (the state PrepareEpochFence), the producer comes again
     D. all epochs are used: another producer id
-    E. the next epoch
+    E. the next epoch; where there is none (who asks has not heard that all are used), Kafka says UNKNOWN_SERVER_ERROR
     """
     stored = transaction.stored
     if transaction.pending is not None or stored.state in PREPARED:
@@ -89,6 +89,8 @@ def init_producer_id(
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         last = NO_PRODUCER_EPOCH if expected is None else stored.producer_epoch
         return _empty(stored, replacement, 0, last, timeout_ms, now_ms)  # D
+    if stored.epoch_exhausted:
+        return ErrorCode.UNKNOWN_SERVER_ERROR  # E
     return _raised(stored, expected, timeout_ms, now_ms)  # E
 
 
@@ -122,7 +124,7 @@ def _empty(stored: Stored, producer_id: int, epoch: int, last: int, timeout_ms: 
 def fence(transaction: Transaction) -> Stored:
     """A higher epoch for the abort of an open transaction: its producer cannot write any more."""
     stored = transaction.stored
-    assert stored.producer_epoch < LARGEST_EPOCH
+    assert transaction.failed_fence or stored.producer_epoch < LARGEST_EPOCH
     epoch = stored.producer_epoch if transaction.failed_fence else stored.producer_epoch + 1
     return stored._replace(state=PREPARE_EPOCH_FENCE, producer_epoch=epoch, last_epoch=NO_PRODUCER_EPOCH)
 
@@ -209,9 +211,12 @@ def end(
 
 
 def _repeated(transaction: Transaction, producer: Producer, version: int) -> bool:
-    """Whether this EndTxn of version 2 was answered before: the epoch has risen by one, or a new id has taken over."""
+    """Whether this EndTxn of version 2 was answered before: the epoch has risen by one, or a new id has taken over.
+
+    Which version ended the transaction is not asked: as in Kafka.
+    """
     stored = transaction.stored
-    if transaction.fencing or version < VERSION_2 or not stored.bumps_epoch:
+    if transaction.fencing or version < VERSION_2:
         return False
     if stored.producer_id == producer.producer_id:
         return stored.producer_epoch == producer.epoch + 1
@@ -221,7 +226,7 @@ def _repeated(transaction: Transaction, producer: Producer, version: int) -> boo
 
 def _valid_epoch(transaction: Transaction, producer: Producer, repeated: bool, client: bool, version: int) -> bool:
     stored = transaction.stored
-    if version >= VERSION_2 and stored.bumps_epoch and not transaction.fencing:
+    if version >= VERSION_2 and not transaction.fencing:
         if stored.state in PREPARED:
             return repeated
         return producer.epoch == stored.producer_epoch or (repeated and stored.state not in (EMPTY, ONGOING))
@@ -232,15 +237,15 @@ def _decided(
     transaction: Transaction, producer: Producer, commit: bool, version: int, next_id: NextId, now_ms: int
 ) -> Stored | ErrorCode:
     stored, epoch, last, following = transaction.stored, producer.epoch, transaction.stored.last_epoch, NO_PRODUCER_ID
+    if version >= VERSION_2 and stored.epoch_exhausted:
+        taken = next_id()
+        if taken is None:
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        following = taken
     if transaction.fencing:
         # The epoch has been raised already. With version 2 who had the one before may ask for the new one (KIP-588).
         last = epoch - 1 if version >= VERSION_2 else NO_PRODUCER_EPOCH
     elif version >= VERSION_2:
-        if stored.epoch_exhausted:
-            taken = next_id()
-            if taken is None:
-                return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            following = taken
         epoch, last = epoch + 1, epoch
     return stored._replace(
         state=PREPARE_COMMIT if commit else PREPARE_ABORT, previous_producer_id=stored.producer_id,
