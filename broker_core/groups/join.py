@@ -95,7 +95,7 @@ class JoinHandler:
         if not shortest <= join.session_timeout_ms <= longest:
             return join.refuse(ErrorCode.INVALID_SESSION_TIMEOUT)
         if join.group_id in self.registry.share_groups:
-            return join.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)  # H
+            return join.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID)  # H
         if self.classic.has(join.group_id):
             return self.classic.join(request, client, join.reply, self._join_classic)  # H
         self._join_classic(request, client, reply)

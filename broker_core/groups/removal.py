@@ -108,7 +108,7 @@ class RemovalHandler:
             topics.append(m.OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name, partitions=partitions))
         if doomed:
             self._tell(group, doomed)
-            self._remove_offsets(group, doomed)
+            self._forget_offsets(group, doomed)
         return m.OffsetDeleteResponse(error_code=ErrorCode.NONE, topics=topics)
 
     def _tell(self, group: Group | ConsumerGroup, doomed: list[TopicPartition]) -> None:
@@ -135,7 +135,7 @@ class RemovalHandler:
         for group in list(self.registry.groups.values()):
             self._remove(group, partitions)
         for modern in list(self.registry.consumer_groups.values()):
-            self._remove_offsets(modern, partitions)
+            self._forget_offsets(modern, partitions)
 
     # --- expiry -------------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class RemovalHandler:
         for group in list(self.registry.groups.values()):
             self._remove(group, self.expired(group, now_ms))
         for modern in list(self.registry.consumer_groups.values()):
-            self._remove_offsets(modern, self._old(modern.offsets, modern.subscribed(), None, now_ms))
+            self._forget_offsets(modern, self._old(modern.offsets, modern.subscribed(), None, now_ms))
             if not modern.members and not modern.offsets:
                 self._delete_modern(modern, "no members, no offsets")
 
@@ -178,11 +178,8 @@ class RemovalHandler:
                 doomed.append(key)
         return doomed
 
-    def _remove_offsets(self, group: Group | ConsumerGroup, keys: list[TopicPartition]) -> None:
-        """Offsets go; a classic group with them, when nothing is left of it."""
-        if isinstance(group, Group):
-            self._remove(group, keys)
-            return
+    def _forget_offsets(self, group: Group | ConsumerGroup, keys: list[TopicPartition]) -> None:
+        """Offsets go. The group stays, though it be empty: the next look at what has expired finds it."""
         gone = group.offsets.remove(keys)
         self._append(group.group_id, [(schema.encode_offset_key(group.group_id, *key), None) for key in gone])
 

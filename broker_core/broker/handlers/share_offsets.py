@@ -106,6 +106,8 @@ class _Group:
         share = broker.groups.share
         if broker.share_version() < 1 or share is None:
             return [], ErrorCode.UNSUPPORTED_VERSION
+        if self.asked.topics is None and not self.asked.group_id:
+            return [], ErrorCode.NONE  # a group without a name has nothing
         if self.asked.topics is None:
             error = broker.groups.registry.status(self.asked.group_id)
             group = share.groups.get(self.asked.group_id)

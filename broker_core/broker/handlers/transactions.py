@@ -64,7 +64,7 @@ def add_partitions(broker: Broker, context: RequestContext) -> None:
 def _add(broker: Broker, adding: _Adding, one: Any) -> None:
     partitions = [(topic.name, number) for topic in one.topics for number in topic.partitions]
     producer = Producer(one.producer_id, one.producer_epoch)
-    state = (adding, one.transactional_id, partitions)
+    state = (adding, one)
     missing = {key: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for key in partitions if not broker.cache.contains(*key)}
     if missing:
         _added_each(state, {key: missing.get(key, ErrorCode.OPERATION_NOT_ATTEMPTED) for key in partitions})
@@ -75,22 +75,31 @@ def _add(broker: Broker, adding: _Adding, one: Any) -> None:
         broker.transactions.add_partitions(one.transactional_id, producer, partitions, version, _added, state)
 
 
-def _added(state: tuple[_Adding, str, list[TopicPartition]], error: ErrorCode) -> None:
-    told = fenced_as(error, state[0].context.api_version >= FENCED_VERSION)
-    _added_each(state, dict.fromkeys(state[2], told))
+def _added(state: tuple[_Adding, Any], error: ErrorCode) -> None:
+    """The same for all of them, also for what is named twice."""
+    adding, one = state
+    told = fenced_as(error, adding.context.api_version >= FENCED_VERSION)
+    _answer(adding, one, [(topic.name, [(number, told) for number in topic.partitions]) for topic in one.topics])
 
 
-def _added_each(state: tuple[_Adding, str, list[TopicPartition]], errors: dict[TopicPartition, ErrorCode]) -> None:
-    adding, transactional_id, _ = state
-    response = m.AddPartitionsToTxnResponse
-    topics: dict[str, list[Any]] = {}
+def _added_each(state: tuple[_Adding, Any], errors: dict[TopicPartition, ErrorCode]) -> None:
+    topics: dict[str, list[tuple[int, ErrorCode]]] = {}
     for (topic, partition), error in errors.items():
-        topics.setdefault(topic, []).append(
-            response.AddPartitionsToTxnPartitionResult(partition_index=partition, partition_error_code=error)
-        )
-    result = response.AddPartitionsToTxnTopicResult
-    results = [result(name=name, results_by_partition=found) for name, found in topics.items()]
-    adding.results.append(response.AddPartitionsToTxnResult(transactional_id=transactional_id, topic_results=results))
+        topics.setdefault(topic, []).append((partition, error))
+    _answer(*state, list(topics.items()))
+
+
+def _answer(adding: _Adding, one: Any, topics: list[tuple[str, list[tuple[int, ErrorCode]]]]) -> None:
+    response = m.AddPartitionsToTxnResponse
+    result, part = response.AddPartitionsToTxnTopicResult, response.AddPartitionsToTxnPartitionResult
+    results = [
+        result(name=name, results_by_partition=[
+            part(partition_index=number, partition_error_code=error) for number, error in found
+        ]) for name, found in topics
+    ]  # fmt: skip
+    adding.results.append(
+        response.AddPartitionsToTxnResult(transactional_id=one.transactional_id, topic_results=results)
+    )
     if len(adding.results) < adding.left:
         return
     if adding.context.api_version >= SEVERAL_VERSION:
