@@ -27,6 +27,7 @@ from lab.clusters.client_spec import ClientSpec, changed_client, client_from_dic
 from lab.clusters.spec import RunSpec
 
 PRODUCER = "producer"
+MB = 1_000_000
 BEGIN = ("start_client", "add_broker", "add_controller", "create_topic", "add_partitions", "produce")
 """What is refused while a lab has taken more than it may."""
 
@@ -45,6 +46,11 @@ class Limits:
         """Each the smaller one of both, where both are limits."""
         ours, theirs = asdict(self), asdict(others)
         return Limits(**{name: min(filter(None, (ours[name], theirs[name])), default=0) for name in ours})
+
+    def of_a_file(self, usual: int) -> int:
+        """Bytes of each of the three files that a live run is recorded in: together at most half of the disk. They
+        stay as long as the run, so a lab in which they filled it would find room no more."""
+        return min(usual, self.disk_mb * MB // 6) if self.disk_mb else usual
 
     def check(self, spec: RunSpec) -> None:
         """Raises SpecError for a cluster that is too large to begin with."""

@@ -212,7 +212,7 @@ class LiveLab(Sleeping, LiveFront):
         sweep(runs)
         for line in tidy(runs):
             _log.warning(line)
-        files = RunDirectory(next_run(runs), FILE_LIMIT)
+        files = RunDirectory(next_run(runs), self.limits.of_a_file(FILE_LIMIT))
         start = files.keep_start(disks_of(self.data, self.spec))
         self.spec.life = int(files.path.name)
         world = build_world(self.spec, self._storage)
@@ -227,8 +227,8 @@ class LiveLab(Sleeping, LiveFront):
         self.main.keeper.over = not self.sole
         self.main.room = DiskRoom(world, self.data, self._loop)
         self.main.pump.speed = self.speed
-        self.main.holding = Holding(self, self.limits)
-        self.main.holding.go_on()
+        holding = self.main.holding = Holding(self, self.limits)
+        holding.go_on()
         if self.limits.processor_percent:
             self.main.pump.share = Share(self.limits.processor_percent / 100)
         self.newcomers = Newcomers(self.data, self.spec, self.server)
@@ -240,8 +240,8 @@ class LiveLab(Sleeping, LiveFront):
     def _admit(self, command: dict[str, Any]) -> dict[str, Any] | None:
         """Before a command of the live branch becomes part of the run: what is not to be had here, or not so much."""
         holding = self.main.holding
-        held = holding.refused(command) if holding is not None else None
-        return held or self.limits.refused(self.main.world, command) or self.newcomers.admit(command)
+        held = holding.refused(self.main.run_id, command) if holding is not None else None
+        return held or self.newcomers.admit(command)
 
     def _storage(self, name: str) -> DiskStorage:
         """A node's disks; nodes that are added later get theirs, too."""

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -158,8 +159,10 @@ class OpenRuns:
         branch.files.describe(forked_at_us=branch.world.now_us, forked_at_seq=branch.world.seq)
         branch.pump.paused = True
         branch.pump.share = self.main.pump.share
-        branch.pump.start(self._loop)
+        if self.main.holding is not None:
+            branch.pump.admit = partial(self.main.holding.refused, branch.run_id)
         self.branches[branch.run_id] = branch
+        branch.pump.start(self._loop)
         answer.set_result(branch.run_id)
 
     def _make_room(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -78,6 +79,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if frames:
             number = self.number
             self.server.take([FrameReceived(number, frame) for frame in frames])
+        self.server.received(nbytes)
         if self.frames.broken:
             self.server.gone(self, f"refused frame: {self.frames.broken}")
             self.abort()
@@ -147,6 +149,10 @@ class NotBound(Refusal, OSError):
     """A port that is taken, or that this process may not have."""
 
 
+def nobody() -> None:
+    """Nobody gives room."""
+
+
 class TcpServer:
     """The listeners of all brokers of a world, and the world's output to outside clients.
 
@@ -164,6 +170,9 @@ class TcpServer:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.connections: dict[int, ClientConnection] = {}
         self.stalled = False
+        self.room = math.inf
+        """Bytes that may still come; when they have come, whoever gives room is told (`full`)."""
+        self.full: Callable[[], None] = nobody
         self.bytes_out: Counter[str] = Counter()
         self.zero_copied: Counter[str] = Counter()
         self._sockets: dict[str, socket.socket] = {}
@@ -277,6 +286,12 @@ class TcpServer:
             self.stalled = stalled
             for client in self.connections.values():
                 client.read_or_wait()
+
+    def received(self, size: int) -> None:
+        """So many bytes have come, from whichever client."""
+        self.room -= size
+        if self.room < 0 and not self.stalled:
+            self.full()
 
     def sent(self, node: str) -> tuple[int, int]:
         return self.bytes_out[node], self.zero_copied[node]

@@ -322,6 +322,11 @@ class LogManager:
                 self.fail_directory(self.dir_of(log), str(error))
         return count
 
+    @property
+    def has_deleted(self) -> bool:
+        """Whether files that were deleted wait for `file.delete.delay.ms`."""
+        return bool(self._deleted_logs or self._stale_dirs) or any(log.deleted_files for log in self._logs.values())
+
     def delete_expired_files(self, now_ms: int) -> None:
         """Remove what was renamed to `.deleted` or `-delete` and whose delay is over."""
         try:

@@ -115,6 +115,10 @@ class Levers(ABC):
         """It works again; what the broker has given up it takes back at its next start."""
         return self._to("repair_disk", broker, who)
 
+    def remove_deleted(self) -> Answer:
+        """Files of deleted topics and segments go now, not `file.delete.delay.ms` later."""
+        return self.do("remove_deleted")
+
     # -- topics and records -----------------------------------------------------------------
     def create_topic(self, topic: str, partitions: int = 1, **keys: Any) -> Answer:
         """`replication_factor`, `configs`, or an `assignment`."""

@@ -43,6 +43,7 @@
 | wipe | broker | the process is killed, its disks are empty |
 | clock_skew | broker, ms | its clock is wrong by so much |
 | expire_session | broker | the coordination tree gives its session up (ZooKeeper only) |
+| remove_deleted | | files of deleted topics and segments go now, not `file.delete.delay.ms` later |
 | stop_all_faults | | links healed, disks work, clocks are right, paused processes go on |
 | start_client, stop_client, set_client | name, ... | built-in producers, consumers, processors and workers |
 
@@ -309,6 +310,7 @@ KINDS: dict[str, CommandKind] = {
     "lose_index": _process(
         ("topic", "partition"), topic=checks.text, partition=_whole(0), offset=_whole(0), torn=checks.truth),
     "clock_skew": _process(("ms",), ms=_milliseconds),
+    "remove_deleted": CommandKind({}),
     "stop_all_faults": CommandKind({}),
     "start_client": CommandKind({"name": checks.text, **_CLIENT}, ("name",)),
     "stop_client": CommandKind({"name": checks.text}, ("name",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,9 +21,11 @@ from broker_core.kernel.world import World
 from lab.branch import BranchError
 from lab.clusters.spec import run_from_dict
 from lab.experiments.verify import verify
-from lab.holding import DISK, MB, MEMORY, Holding, stored, weigh
-from lab.limits import Limits
+from lab.experiments.directory import FILE_LIMIT
+from lab.holding import DISK, MEMORY, Holding, stored
+from lab.limits import MB, UNLIMITED, Limits
 from lab.live import LiveLab
+from lab.weighing import Weighing, weigh
 
 CLUSTER = {"preset": "teaching", "controller": "kraft", "brokers": 1, "port": 0}
 LOAD = {"do": "start_client", "name": "producer", "kind": "producer", "topic": "orders", "rate": 200, "size": 300}
@@ -92,6 +95,87 @@ def test_a_client_that_somebody_has_paused_himself_stays_paused(lab: LiveLab) ->
     assert lab.clock()["over"] == [MEMORY]
     found_to_be(lab, memory=1000 * MB)
     assert lab.clock()["over"] == [] and lab.world.nodes["producer"].state == PAUSED
+
+
+def test_what_is_deleted_while_it_holds_makes_room_at_once_and_is_part_of_the_run(lab: LiveLab) -> None:
+    assert do(lab, TOPIC)["ok"] and do(lab, LOAD | {"size": 100_000})["ok"]
+    logs = lab.data / "broker-1"
+    until(lambda: stored(logs) > 2 * MB)
+    found_to_be(lab, disk=MB)
+    assert do(lab, {"do": "delete_topic", "topic": "orders"})["ok"]
+
+    def looked_at_again() -> bool:
+        found_to_be(lab, disk=MB)
+        return stored(logs) < MB
+
+    until(looked_at_again)
+    path = lab.main.files.path
+    lab.stop()
+    assert verify(path).differences == []
+
+
+def test_a_fork_is_limited_as_its_lab_and_holds_with_it(lab: LiveLab) -> None:
+    assert do(lab, TOPIC)["ok"] and do(lab, LOAD)["ok"]
+    fork = lab.branch(lab.fork(lab.run_id).result(PATIENCE_S))
+    fork.submit({"do": "time", "speed": "play"}).result(PATIENCE_S)
+    holding = lab.main.holding
+    assert holding is not None
+    holding.limits = Limits(records=300)
+    refused = fork.submit(LOAD | {"name": "producer-more"}).result(PATIENCE_S)
+    assert not refused["ok"] and refused["problem"]["code"] == "limit_records"
+    found_to_be(lab, memory=1)
+    assert fork.world.nodes["producer"].state == PAUSED
+    assert fork.submit({"do": "resume", "node": "producer"}).result(PATIENCE_S)["problem"]["code"] == "limit_memory"
+    found_to_be(lab, memory=1000 * MB)
+    assert fork.world.nodes["producer"].state == RUNNING
+
+
+def test_clients_wait_as_soon_as_they_have_sent_what_there_was_room_for(lab: LiveLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.holding.LOOK_S", 3600.0)
+    counted = threading.Event()
+
+    def count(directory: Path) -> int:
+        counted.wait(PATIENCE_S)
+        return 0
+
+    monkeypatch.setattr("lab.holding.stored", count)
+    lab.server.room = len(API_VERSIONS) - 1
+    with socket.create_connection(("127.0.0.1", next(iter(lab.server.ports.values())))) as client:
+        client.sendall(API_VERSIONS)
+        until(lambda: lab.server.stalled)
+        client.settimeout(PATIENCE_S)
+        assert len(client.recv(4)) == 4, "what has come is answered"
+        counted.set()
+        until(lambda: not lab.server.stalled)
+
+
+def test_what_is_recorded_of_a_run_leaves_half_of_the_disk_to_it(lab: LiveLab) -> None:
+    assert lab.main.files.recorder._left < 100 * MB / 6 and 3 * Limits(disk_mb=100).of_a_file(FILE_LIMIT) <= 50 * MB
+    assert UNLIMITED.of_a_file(FILE_LIMIT) == FILE_LIMIT == Limits(disk_mb=10**9).of_a_file(FILE_LIMIT)
+
+
+def test_it_is_weighed_in_slices_and_no_further_than_to_its_limit(lab: LiveLab) -> None:
+    lab.main.pump.control({"do": "time", "speed": "pause"})
+    whole, weighing = lab.main.ask(weigh, lab).result(PATIENCE_S), Weighing(lab)
+    lab.main.ask(weighing.begin).result(PATIENCE_S)
+    slices = 1
+    while not lab.main.ask(weighing.advance, 100 * MB, 0.0001).result(PATIENCE_S):
+        slices += 1
+    assert slices > 3 and weighing.size == pytest.approx(whole, rel=0.1) and not weighing.under_way
+    lab.main.ask(weighing.begin).result(PATIENCE_S)
+    assert lab.main.ask(weighing.advance, whole // 10, PATIENCE_S).result(PATIENCE_S) and weighing.size < whole / 2
+    assert not weighing.due(100 * MB, over=False)
+
+
+def test_many_files_are_counted_by_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        (tmp_path / str(number)).write_bytes(bytes(10_000))
+    (tmp_path / "0b").hardlink_to(tmp_path / "0")
+    alone = stored(tmp_path)
+    monkeypatch.setattr("lab.holding.MANY", 20)
+    assert alone <= stored(tmp_path) <= alone + 8192, "with the directory itself"
+    monkeypatch.setenv("PATH", "")
+    assert stored(tmp_path) == alone
 
 
 def test_a_lab_is_looked_at_by_itself(lab: LiveLab, monkeypatch: pytest.MonkeyPatch) -> None:

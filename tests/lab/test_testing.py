@@ -172,6 +172,7 @@ def test_every_lever_is_a_command_of_the_vocabulary() -> None:
     noted.heal(1, 2)
     noted.create_topic("orders", 3, replication_factor=2)
     noted.delete_topic("orders")
+    noted.remove_deleted()
     noted.alter_config({"retention.ms": "1"}, topic="orders")
     noted.alter_config({"log.cleaner.threads": "2"}, broker=1)
     noted.produce("orders", None, key="k", acks="1")

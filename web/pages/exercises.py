@@ -45,6 +45,7 @@ SAMPLES = {
     "stop_client": "name: {client}",
     "start_client": "name: {client}",
     "produce": "topic: {topic}, value: hello",
+    "remove_deleted": "",
     "stop_all_faults": "",
     "add_broker": "",
     "random_halves": "",
