@@ -96,6 +96,11 @@ def _by_setting() -> dict[tuple[str, str], Difference]:
     return {(one.of, one.name): one for one in differences()}
 
 
+def told() -> list[dict[str, Any]]:
+    """All of them, each with the `of` and `name` of what is different: what a page asks for once."""
+    return [{"of": one.of, "name": one.name, **_told(one)} for one in differences()]
+
+
 def beside(of: str, name: str) -> dict[str, Any] | None:
     """What a setting was in each era, since which release and KIP, and why: to stand beside it. None for one that all
     eras have alike. `of`: "broker", "producer", "consumer"; "topic" for a topic's, which is that of the broker behind
@@ -106,8 +111,10 @@ def beside(of: str, name: str) -> dict[str, Any] | None:
         stand_ins = [other for other, _ in SYNONYMS.get(name, ())]
         return next((found for other in stand_ins if (found := beside(BROKER, other)) is not None), None)
     one = _by_setting().get((of, name))
-    if one is None:
-        return None
+    return None if one is None else _told(one)
+
+
+def _told(one: Difference) -> dict[str, Any]:
     return {"values": dict(zip(NAMES, one.values, strict=True)), "since": one.since, "kip": one.kip, "why": one.why}
 
 

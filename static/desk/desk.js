@@ -8,6 +8,7 @@ import { api } from "../net/api.js";
 import { Past } from "../time/past.js";
 import { followAddresses } from "./address.js";
 import { Beside } from "./beside.js";
+import { Eras } from "./eras.js";
 import { Forks } from "./forks.js";
 import { Lessons } from "./lessons.js";
 import { Packs } from "./packs.js";
@@ -30,6 +31,7 @@ export class Desk {
     this.hosted = false;
     this.past = new Past(app.history, app.story, (question) => this.ask(question));
     this.past.onchange = () => app.set({});
+    this.eras = new Eras(app);
     this.forks = new Forks(app, this);
     this.lessons = new Lessons(app, this);
     this.beside = new Beside(app);

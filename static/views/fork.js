@@ -10,7 +10,7 @@ import { h } from "./patch.js";
 import { receiptTable, verdict } from "./receipt.js";
 import { variantOf } from "./lesson.js";
 import { sentence } from "./story.js";
-import { thenAndNow } from "./then.js";
+import { besideName, thenAndNow } from "./then.js";
 
 const SHORTEST_US = 1000; // an outage that would be told as 0.000 s is none
 
@@ -18,7 +18,8 @@ function row(view, name, label, options) {
   const { words, desk } = view;
   const all = [["", words.t("fork.keep")], ...options];
   return h("div", { key: name, class: "fork-row" }, h("div", { class: "field-name" }, label),
-    segments(`fork-${name}`, label, all, desk.forks.choices[name] ?? "", (value) => desk.forks.choose(name, value)));
+    segments(`fork-${name}`, label, all, desk.forks.choices[name] ?? "", (value) => desk.forks.choose(name, value)),
+    besideName(desk.eras.of(name, [name === "acks" ? "producer" : "broker"]), words));
 }
 
 /** One of the protections, to be taken away or put back. */

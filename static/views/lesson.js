@@ -11,6 +11,7 @@ import { progressBar } from "./progress.js";
 import { further, receiptTable, showing, verdict } from "./receipt.js";
 import { working } from "./runs.js";
 import { marked } from "./terms.js";
+import { thenAndNow } from "./then.js";
 import { replayButton, sweepButton } from "./spark/buttons.js";
 
 /** Where to read more in the reader's language: the names of documents and chapters, not those of KIPs and settings. */
@@ -59,6 +60,7 @@ function generations(view) {
 }
 
 const ERAS = { zookeeper: ["2.x", "3.9"], kraft: ["4.3"] };
+const LATEST = "4.3";
 
 /** Whose defaults count where the lesson sets nothing itself: those of textbooks, of the last Kafka with ZooKeeper, of today's. */
 function eras({ words, desk }) {
@@ -68,7 +70,16 @@ function eras({ words, desk }) {
     h("label", {}, `${words.t("era.choose")} `,
       h("select", { "data-era": era, disabled: running, onchange: (event) => chooseEra(event.target.value) },
         ["", ...(ERAS[one.generation] ?? [])].map((name) => h("option", { key: name, value: name, selected: era === name }, words.t(`era.${name || "own"}`))))),
-    era && ` ${words.t("era.hint")} `, era && h("a", { href: "/eras/", target: "_blank" }, words.t("era.page")));
+    era && ` ${words.t("era.hint")} `, era && h("a", { href: "/eras/", target: "_blank" }, words.t("era.page")),
+    era && otherwise(desk.eras.between(era, LATEST), words));
+}
+
+/** What was otherwise in the chosen era than it is today, setting by setting. */
+function otherwise(found, words) {
+  return found.length > 0 && h("details", { key: "otherwise", "data-otherwise": found.length },
+    h("summary", {}, words.t("era.otherwise", { n: found.length })),
+    found.map((one) => h("div", { key: `${one.of} ${one.name}` },
+      h("b", {}, one.name), ` (${words.t(`era.of.${one.of}`)})`, thenAndNow({ eras: one }, words))));
 }
 
 function jobProgress(view) {

@@ -4,6 +4,10 @@ import { h } from "./patch.js";
 
 const UNBOUNDED = "9223372036854775807";
 
+/** The same for a name that a producer, a consumer and a broker may have, each with whose it is. */
+export const besideName = (found, words) => found.map((one) => h("div", { key: one.of, class: "beside-name" },
+  found.length > 1 && `${words.t(`era.of.${one.of}`)} `, thenAndNow({ eras: one }, words)));
+
 /** Nothing for a setting that all eras have alike; the page of all differences is behind it. */
 export function thenAndNow({ eras }, words) {
   if (!eras) return null;

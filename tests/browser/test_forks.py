@@ -48,6 +48,8 @@ def test_a_branch_begins_with_settings_of_a_client_a_topic_and_all_brokers(first
     seen.page.keyboard.press("f")
     seen.see("#fork-dialog[open]")
     assert "orders-1" in seen.page.inner_text("#fork-dialog")
+    seen.see(".fork-row [data-eras]")
+    assert "2.x: 1 · 3.9: all · 4.3: all · since 3.0 (KIP-679)" in seen.page.inner_text(".fork-row [data-eras]")
     fill(seen, 1, "client:producer-orders", "enable.idempotence", "false")
     seen.wait("document.querySelectorAll('#fork-settings-1 option').length > 15")
     names = seen.value("[...document.querySelectorAll('#fork-settings-1 option')].map((one) => one.value)")

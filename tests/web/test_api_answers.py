@@ -155,7 +155,7 @@ def test_receipts_jobs_and_lists_have_their_shape(rest: Rest, described: dict[st
     rest.delete(f"labs/lab/runs/{opened['run']}")
 
 
-@pytest.mark.parametrize("path", ["labs", "scenarios", "settings", "events-registry", "commands", "trace"])
+@pytest.mark.parametrize("path", ["labs", "scenarios", "settings", "eras", "events-registry", "commands", "trace"])
 def test_lists_that_can_be_looked_up_have_their_shape(rest: Rest, described: dict[str, Any], path: str) -> None:
     """Each holds something, but `resting`: no lab of before waits to be asked for; and `missing`: no row lacks anything."""
     lists = {key: value for key, value in conforms(described, path, rest.get(path)).items() if isinstance(value, list)}

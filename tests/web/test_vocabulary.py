@@ -23,7 +23,7 @@ QUESTIONS = {
 
 LISTS = [f"/api/{name}" for name in (
     "labs", "labs/{lab}/runs", "labs/{lab}/events", "runs", "replays", "sweeps", "sweeps/{sweep}/runs", "scenarios", "exercises", "jobs",
-    "exercises", "jobs", "settings", "events-registry", "commands",
+    "exercises", "jobs", "settings", "eras", "events-registry", "commands",
 )]  # fmt: skip
 
 

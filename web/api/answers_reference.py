@@ -33,6 +33,20 @@ class SettingsPage(Closed):
     total: int
 
 
+class Difference(ThenAndNow):
+    """What is otherwise in one era than in another one; `of`: broker, producer, consumer, controller."""
+
+    of: str
+    name: str
+
+
+class Eras(Closed):
+    """All differences."""
+
+    items: list[Difference]
+    total: int
+
+
 class EventMeant(Closed):
     """A code of the journal; `params`: name -> meaning."""
 

@@ -57,6 +57,14 @@ def _setting(of: str, setting: Setting) -> dict[str, Any]:
     return {**found, "broker_settings": [name for name, _ in SYNONYMS.get(setting.name, ())]}
 
 
+@router.get("/eras", response=answers_reference.Eras, summary="Then and now")
+async def eras_told(request: HttpRequest) -> HttpResponse:
+    """What was otherwise: for each setting of a broker, a producer or a consumer whose default has changed, its value
+    in each era, the release and the KIP that changed it, and what that means, in both languages."""
+    rows = eras.told()
+    return answer({"items": rows, "total": len(rows)})
+
+
 @router.get("/events-registry", response=answers_reference.EventsRegistry, summary="Codes of the journal's events")
 async def events_registry(request: HttpRequest) -> HttpResponse:
     """Level, parameters with their meaning, and the one-line rendering: `{name}` stands for a parameter."""

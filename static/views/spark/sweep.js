@@ -4,6 +4,7 @@ import { FIGURES, LEVELS, heatOf, shellOf, summary } from "../../model/spark.js"
 import { segments } from "../levers.js";
 import { h } from "../patch.js";
 import { told } from "../../i18n/texts.js";
+import { besideName } from "../then.js";
 import { column, short } from "./plots.js";
 import { percentOf } from "../progress.js";
 import { bar, spokenError, stagesLine, troubles, waitingFor } from "./progress.js";
@@ -11,6 +12,9 @@ import { bar, spokenError, stagesLine, troubles, waitingFor } from "./progress.j
 const KEYS = [
   "acks", "min.insync.replicas", "unclean.leader.election.enable", "enable.idempotence", "retries", "linger.ms",
   "max.in.flight.requests.per.connection", "replica.lag.time.max.ms", "rate", "cluster.link_delay_ms", "era"];
+
+/** A setting is named alone, or behind whose it is: `acks`, `clients.producer-orders.settings.acks`. */
+const settingOf = (key) => key.trim().replace(/^.*?(settings|configs)\./, "");
 
 function axis(view, { key, values }, index) {
   const { words, desk } = view;
@@ -28,7 +32,9 @@ function axis(view, { key, values }, index) {
         value: values, maxlength: "200", spellcheck: "false", "data-values": index,
         oninput: (event) => sweep.editAxis(index, { values: event.target.value })
       })),
-    h("button", { type: "button", class: "round", "aria-label": words.t("sweep.drop", { key: key || index + 1 }), onclick: () => sweep.dropAxis(index) }, "×"));
+    h("button", { type: "button", class: "round", "aria-label": words.t("sweep.drop", { key: key || index + 1 }), onclick: () => sweep.dropAxis(index) }, "×"),
+    besideName(desk.eras.of(settingOf(key)), words),
+    key.trim() === "era" && h("a", { key: "eras", href: "/eras/", target: "_blank" }, words.t("era.page")));
 }
 
 /** What can be swept: the lab's scenarios, by subject. */
