@@ -10,8 +10,9 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from lab.client.errors import Busy, LabProblem, NotAllowed, NotFound, Refused, Unreachable
 
@@ -28,12 +29,19 @@ class Caller:
     def __init__(self, address: str, token: str = "", language: str = "en", timeout_s: float = TIMEOUT_S) -> None:
         parts = urlsplit(address if "//" in address else f"http://{address}")
         own = parts.path.rstrip("/") if parts.path.startswith("/labs/") else ""
-        self.base = f"{parts.scheme}://{parts.netloc}{own}/api/"
+        self.server = f"{parts.scheme}://{parts.netloc}"
+        self.base = f"{self.server}{own}/api/"
         self._headers = {"Accept-Language": language, "Content-Type": "application/json"}
         token = token or "".join(parse_qs(parts.query).get("token", [""])[:1])
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         self.timeout_s = timeout_s
+
+    def of(self, lab: str) -> Caller:
+        """The same below the address of a lab, where runs and jobs are that lab's."""
+        found = copy(self)
+        found.base = f"{self.server}/labs/{quote(lab, safe='')}/api/"
+        return found
 
     def get(self, path: str, **query: Any) -> Any:
         return self._json("GET", path, query)

@@ -32,7 +32,8 @@ PAGE = 10_000
 
 
 class Lab(Levers):
-    """`address`: of the page, also the link with a token. `frames`: tables as data frames; None: if pandas is there."""
+    """`address`: of the page, also the link with a token; `lab`: one beside the server's own. `frames`: tables as data
+    frames; None: if pandas is there."""
 
     def __init__(
         self, address: str = "http://127.0.0.1:8000/", *, token: str = "", lab: str = "", branch: str | None = None,
@@ -41,7 +42,10 @@ class Lab(Levers):
         """Raises Unreachable, NotAllowed. `language`: of what is told, en or ko."""
         self._caller = caller or Caller(address, token, language)
         self._frames = frames
-        self.name = lab or str(self._caller.get("labs")["items"][0]["id"])
+        own = str(self._caller.get("labs")["items"][0]["id"])
+        self.name = lab or own
+        if self.name != own:
+            self._caller = self._caller.of(self.name)
         self.branch = branch
         """The name of the branch; None: the live run."""
 

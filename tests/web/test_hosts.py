@@ -18,6 +18,7 @@ from tests.web.rest import Caller
 from tests.web.school import student
 from websockets.sync.client import connect
 
+from lab.client import Lab
 from web import server
 from web.live.labs import APART, labs
 from web.live.pipes import CAPACITY, Pipe, PipeClosed
@@ -54,6 +55,7 @@ def test_a_lab_of_another_process_is_as_one_of_this_and_comes_back_when_that_die
     assert [one["id"] for one in own.get("labs").json["items"]] == ["mine"]
     assert [one["run"] for one in own.get("runs").json["items"]] == [begun.json["run"]]
     assert own.get(f"runs/{begun.json['run']}/receipt").json["lost"] == 0
+    a_script_has_its_runs_and_branches(rest)
     knows_its_student(rest, "mine")
     with urllib.request.urlopen(f"{rest.url}labs/mine/", timeout=PATIENCE_S) as answer:
         assert '"mine":' in answer.read().decode()
@@ -98,6 +100,18 @@ def said(page: object, kind: str) -> dict[str, object]:
         if isinstance(found, dict) and found["k"] == kind:
             return found
     raise AssertionError(f"no {kind} came")
+
+
+def a_script_has_its_runs_and_branches(rest: Rest) -> None:
+    """Named beside the server's address, as below its own: not the server's own runs of the same numbers."""
+    lab = Lab(rest.url, lab="mine", frames=False)
+    lab.start_client("producer-mine", kind="producer", topic="mine", rate=100)
+    lab.wait(acked_by="producer-mine", is_=">= 1")
+    assert lab.receipt()["acked"] > 0
+    branch = lab.fork()
+    assert branch.about["id"] == "mine" and branch.branch in branch.about["open"]
+    branch.close()
+    lab.stop_client("producer-mine")
 
 
 def test_a_pipe_carries_calls_one_way_and_batches_to_all_that_watch_the_other_until_an_end_is_gone() -> None:
