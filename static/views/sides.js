@@ -45,13 +45,10 @@ function groupNote({ name }, state, words) {
   return words.t("stage.share.note", { n: shareLag(state, name), held: countsOf(state, name).acquired });
 }
 
-const SIGNS = { paused: "❚❚", stopped: "×" };
+const SIGNS = { paused: "❚❚ ", stopped: "× " }; // in front of the name of a client that does not run
 
-/** What stands in the place of a client's settings or name when it can do nothing any more, however often it tries, or does not run. */
-function overText({ over, state }, words) {
-  if (over) return `✕ ${words.t(`stage.over.${over}`)}`;
-  return SIGNS[state] ? `${SIGNS[state]} ${words.t(`state.${state}`)}` : null;
-}
+/** What stands in the place of a client's settings or name when it can do nothing any more, however often it tries. */
+const overText = ({ over }, words) => (over ? `✕ ${words.t(`stage.over.${over}`)}` : null);
 
 function sideText(item, view) {
   const { words, state, acks } = view;
@@ -68,7 +65,9 @@ function sideText(item, view) {
   const own = item.name.replace(/^(producer|consumer|processor|worker)-/, "");
   const alone = Object.values(state.clients).filter(({ kind }) => kind === item.kind).length < 2;
   const named = FILTERS.node(item.name, words.words);
-  const first = alone ? words.t(`stage.${item.kind}`) : cut(named, item.w - 8) === named ? named : own;
+  const sign = SIGNS[client.state] ?? "";
+  const name = `${sign}${alone ? words.t(`stage.${item.kind}`) : named}`;
+  const first = alone || cut(name, item.w - 8) === name ? name : `${sign}${own}`;
   if (item.kind === "producer") return [first, overText(client, words) ?? words.t("stage.you.acks", { acks: acksOf(client) }), written(item, words)];
   return [first, overText(client, words) ?? own, client.read > 0 ? words.t("stage.read", { n: client.read }) : null];
 }

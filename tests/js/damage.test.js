@@ -50,5 +50,5 @@ test("a client that is fenced, or whose next batch is damaged, looks so until it
   assert.match(side(view, item).props.class, /\bover\b/);
   assert.match(sidesText(view)[0][1], /✕ stage\.over\.fenced/);
   const paused = { ...item, client: { ...clients.a, state: "paused" } };
-  assert.match(sidesText({ ...view, scene: { left: [paused] } })[0][1], /❚❚ state\.paused/);
+  assert.match(sidesText({ ...view, scene: { left: [paused] } })[0][1], /^❚❚ stage\.producer · stage\.you\.acks/);
 });
