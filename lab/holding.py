@@ -20,6 +20,7 @@ import math
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ class Holding:
         self.over: list[str] = []
         self.held: dict[tuple[str, str], None] = {}
         self.weighing = Weighing(lab)
+        self._counted_at = -math.inf
         self._looking: asyncio.TimerHandle | None = None
         self._counting: asyncio.Task[None] | None = None
 
@@ -88,7 +90,8 @@ class Holding:
             self._counting = self.lab.main.loop.create_task(self._count())
 
     async def _count(self) -> None:
-        if self.most[DISK]:
+        if self.most[DISK] and (self.lab.server.room < 0 or time.monotonic() - self._counted_at >= LOOK_S):
+            self._counted_at = time.monotonic()
             self.taken[DISK] = await asyncio.to_thread(stored, self.lab.data)
         self._counting = None
         if self.most[MEMORY]:
