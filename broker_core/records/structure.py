@@ -16,7 +16,7 @@ refused before anything is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from broker_core.kernel.problems import problem
@@ -195,15 +195,37 @@ def _latest_of_run(data: Buffer, first: int, behind: int, stride: int, count: in
     """The largest of `count` varints that are equally long, from `first` to `behind`, one every `stride` bytes.
 
     Seven bits a byte, the lowest first; the lowest of all is the sign. Without one below 0 the largest is that with
-    the largest last byte, then the last but one, and so on: what `max` of tuples finds.
+    the largest last byte, among those with the largest last but one, and so on. Times of a producer go up or stand
+    still, so those that are left by a byte stand beside one another.
     """
     span = stride * (count - 1) + 1
-    columns = [bytes(data[at : at + span : stride]) for at in reversed(range(first, behind))]
-    rows: Iterable[tuple[int, ...]] = zip(*columns, strict=True)
-    positive = len(columns[-1].translate(None, _ODD))
+    signs = bytes(data[first : first + span : stride])
+    positive = len(signs.translate(None, _ODD))
     if 0 < positive < count:
-        rows = (row for row in rows if not row[-1] & 1)
+        return _latest_of_rows(data, first, behind, stride, span)
+    largest = max if positive else min  # of those below 0 the one next to it
+    low, high, folded = 0, count, 0
+    for at in range(behind - 1, first - 1, -1):
+        column = bytes(data[at + low * stride : at + (high - 1) * stride + 1 : stride])
+        byte = column[0]
+        if column.count(byte) < len(column):
+            byte = largest(column)
+        folded = folded << 7 | byte & 0x7F
+        left = column.count(byte)
+        if left < len(column):
+            begin = column.index(byte)
+            if column[begin : begin + left] != bytes((byte,)) * left:
+                return _latest_of_rows(data, first, behind, stride, span)
+            low, high = low + begin, low + begin + left
+    return (folded >> 1) ^ -(folded & 1)
+
+
+def _latest_of_rows(data: Buffer, first: int, behind: int, stride: int, span: int) -> int:
+    """The same, whatever the order and the signs: what `max` of tuples finds."""
+    columns = [bytes(data[at : at + span : stride]) for at in reversed(range(first, behind))]
+    rows = list(zip(*columns, strict=True))
+    above = [row for row in rows if not row[-1] & 1]
     folded = 0
-    for byte in max(rows) if positive else min(rows):
+    for byte in max(above) if above else min(rows):
         folded = folded << 7 | byte & 0x7F
     return (folded >> 1) ^ -(folded & 1)

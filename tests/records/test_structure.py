@@ -96,6 +96,16 @@ def test_null_is_any_negative_length_as_kafka_reads_it() -> None:
     assert decode_body(body, 1, 0, NOW)[0][2:] == (None, None, ())
 
 
+deltas = st.lists(st.integers(-70, 300) | st.integers(64, 8191) | st.integers(2_000_000, 2_100_000), min_size=1, max_size=60)
+
+
+@given(deltas=deltas | deltas.map(sorted), times=st.sampled_from([1, 3, 40]))
+@settings(max_examples=200, deadline=None)
+def test_the_latest_time_of_records_of_one_shape_is_found_in_their_columns(deltas: list[int], times: int) -> None:
+    records = [(NOW + delta, None, b"v", []) for delta in deltas for _ in range(times)]
+    assert check_structure(encode_records(records, NOW), 0, len(records)).latest_delta == max(deltas)
+
+
 headers = st.lists(st.tuples(st.text(max_size=3), st.none() | st.binary(max_size=70)), max_size=2)
 one = st.tuples(
     st.integers(NOW - 200, NOW + 200) | st.just(NOW), st.none() | st.binary(max_size=3), st.binary(max_size=70), headers
