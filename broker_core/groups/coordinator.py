@@ -131,16 +131,19 @@ class GroupCoordinator:
 
     def commit_offsets(self, request: m.OffsetCommitRequest, client: ClientIdentity, done: Done, context: Any) -> None:
         """OffsetCommit 1-9; later `done(context, OffsetCommitResponse)`. Topics that do not exist were taken out."""
+        self._take_once(request)
         self._offsets.commit(request, client, Reply(done, context))
 
     def commit_transactional(
         self, request: m.TxnOffsetCommitRequest, guard: int | None, done: Done, context: Any
     ) -> None:
         """TxnOffsetCommit 0-5; later `done(context, TxnOffsetCommitResponse)`; `guard`: of its verification."""
+        self._take_once(request)
         self._transactional.commit(request, guard, Reply(done, context))
 
     def refuse_transactional(self, request: m.TxnOffsetCommitRequest, error: ErrorCode) -> m.TxnOffsetCommitResponse:
         """The answer to a commit that is not tried at all."""
+        self._take_once(request)
         return commit_response(request, error, {})
 
     def transaction_ended(self, producer_id: int, partitions: list[int], commit: bool) -> None:
@@ -153,7 +156,20 @@ class GroupCoordinator:
 
     def delete_offsets(self, request: m.OffsetDeleteRequest) -> m.OffsetDeleteResponse:
         """OffsetDelete 0."""
+        self._take_once(request)
         return self._removal.delete_offsets(request)
+
+    def _take_once(self, request: Any) -> None:
+        """3.9 goes by topic and partition: of what a request names twice the last counts, and is answered once."""
+        if self.registry.rewritten:
+            return
+        kept: dict[str, tuple[Any, dict[int, Any]]] = {}
+        for topic in request.topics:
+            parts = kept.setdefault(topic.name, (topic, {}))[1]
+            parts.update((one.partition_index, one) for one in topic.partitions)
+        for topic, parts in kept.values():
+            topic.partitions = list(parts.values())
+        request.topics = [topic for topic, _ in kept.values()]
 
     def delete_groups(self, request: m.DeleteGroupsRequest) -> m.DeleteGroupsResponse:
         """DeleteGroups 0-2."""

@@ -21,7 +21,7 @@ The metadata string that comes along (at most `offset.metadata.max.bytes`) is ke
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from broker_core.groups import schema
 from broker_core.groups.consumer.checks import commit_error, fetch_error
@@ -45,6 +45,8 @@ SEVERAL_GROUPS_VERSION = 8
 NOT_FOUND_VERSION = 9
 """From this version on OffsetCommit may say GROUP_ID_NOT_FOUND (KIP-848)."""
 NOTHING = CommittedOffset(NO_OFFSET)
+Asked: TypeAlias = list[tuple[str, list[int]]]
+"""Topics in the order of the answer, each with partitions in their order."""
 
 
 class Fetched(NamedTuple):
@@ -193,26 +195,38 @@ class OffsetHandler:
         if client.api_version >= SEVERAL_GROUPS_VERSION:
             groups = [self._fetch_one_of_several(asked, stable) for asked in request.groups]
             return m.OffsetFetchResponse(groups=groups)
-        wanted = _wanted(request.topics)
-        error, found = self.fetch_group(request.group_id, wanted, stable)
+        topics = self._asked(request.topics)
+        error, found = self.fetch_group(request.group_id, topics, stable)
         in_partitions = client.api_version < GROUP_ERROR_VERSION and self.registry.rewritten  # 3.9 says nothing
-        if error is not ErrorCode.NONE and in_partitions:
-            found = [Fetched(key, NOTHING, error) for key in wanted or []]
+        if error is not ErrorCode.NONE:
+            topics = topics if in_partitions else []
+            found = [Fetched(key, NOTHING, error) for key in _keys(topics or [])]
         kind = m.OffsetFetchResponse.OffsetFetchResponseTopic
-        topics = _topics(kind, _partition, found, self._named(request.topics, error))
-        return m.OffsetFetchResponse(error_code=error, topics=topics)
+        return m.OffsetFetchResponse(error_code=error, topics=_topics(kind, _partition, topics, found))
 
     def _fetch_one_of_several(self, asked: Any, stable: bool) -> Any:
-        error, found = self.fetch_group(asked.group_id, _wanted(asked.topics), stable, asked)
+        topics = self._asked(asked.topics)
+        error, found = self.fetch_group(asked.group_id, topics, stable, asked)
         kind = m.OffsetFetchResponse.OffsetFetchResponseTopics
-        topics = _topics(kind, _partition_of_several, found, self._named(asked.topics, error))
-        return m.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error, topics=topics)
+        told = _topics(kind, _partition_of_several, topics if error is ErrorCode.NONE else [], found)
+        return m.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error, topics=told)
+
+    def _asked(self, topics: Any) -> Asked | None:
+        """What is answered: by 4.3 topic for topic as it stands in the request, by 3.9 each partition once."""
+        if topics is None:
+            return None
+        if self.registry.rewritten:
+            return [(topic.name, list(topic.partition_indexes)) for topic in topics]
+        once: dict[str, dict[int, None]] = {}
+        for topic in topics:
+            once.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+        return [(name, list(numbers)) for name, numbers in once.items() if numbers]
 
     def fetch_group(
-        self, group_id: str, wanted: list[TopicPartition] | None, stable: bool, asked: Any = None
+        self, group_id: str, topics: Asked | None, stable: bool, asked: Any = None
     ) -> tuple[ErrorCode, list[Fetched]]:
         """Offsets whatever the group's state is: it may keep them here without being a group. `asked`: who asks, from
-        version 9 on."""
+        version 9 on. In the order of `topics`; None: all that there are."""
         error = self.registry.status(group_id, empty_id_allowed=True)
         modern = self.registry.consumer_groups.get(group_id)
         if error is ErrorCode.NONE and modern is not None and asked is not None:
@@ -221,10 +235,10 @@ class OffsetHandler:
             return error, []
         group = modern or self.registry.groups.get(group_id)
         if group is None or group.gone:
-            return error, [Fetched(key, NOTHING, ErrorCode.NONE) for key in wanted or []]
+            return error, [Fetched(key, NOTHING, ErrorCode.NONE) for key in _keys(topics or [])]
         offsets = group.offsets
         found = []
-        for key in wanted if wanted is not None else list(offsets.committed):
+        for key in _keys(topics) if topics is not None else list(offsets.committed):
             if stable and offsets.unstable(key):
                 found.append(Fetched(key, NOTHING, ErrorCode.UNSTABLE_OFFSET_COMMIT))
             else:
@@ -232,21 +246,16 @@ class OffsetHandler:
         return error, found
 
 
-    def _named(self, topics: Any, error: ErrorCode) -> list[str]:
-        """The topics that are told of even when no partition of theirs was asked for: in 4.3 each that was named."""
-        told = self.registry.rewritten and error is ErrorCode.NONE
-        return [topic.name for topic in topics or ()] if told else []
+def _keys(topics: Asked) -> list[TopicPartition]:
+    return [(name, number) for name, numbers in topics for number in numbers]
 
 
-def _wanted(topics: Any) -> list[TopicPartition] | None:
-    if topics is None:
-        return None
-    return [(topic.name, partition) for topic in topics for partition in topic.partition_indexes]
-
-
-def _topics(topic: Any, partition: Callable[[Fetched], Any], found: list[Fetched], named: list[str]) -> list[Any]:
-    """What was found, by topic, as the version at hand wants it (v8 gave its structs other names)."""
-    topics: dict[str, list[Any]] = {name: [] for name in named}
+def _topics(topic: Any, partition: Callable[[Fetched], Any], asked: Asked | None, found: list[Fetched]) -> list[Any]:
+    """What was found, as the version at hand wants it (v8 gave its structs other names). `asked` None: by topic."""
+    if asked is not None:
+        each = iter(found)
+        return [topic(name=name, partitions=[partition(next(each)) for _ in numbers]) for name, numbers in asked]
+    topics: dict[str, list[Any]] = {}
     for one in found:
         topics.setdefault(one.key[0], []).append(partition(one))
     return [topic(name=name, partitions=partitions) for name, partitions in topics.items()]
@@ -280,19 +289,14 @@ def commit_response(
 ) -> m.OffsetCommitResponse:
     """One error for all partitions of the request; `refused` ones had too long metadata."""
     too_large = refused or {}
-    topics: dict[str, list[Any]] = {}
+    response = m.OffsetCommitResponse
+    topics = []
     for topic in request.topics:
-        partitions = topics.setdefault(topic.name, [])
+        partitions = []
         for one in topic.partitions:
             own = ErrorCode.OFFSET_METADATA_TOO_LARGE if (topic.name, one.partition_index) in too_large else error
             partitions.append(
-                m.OffsetCommitResponse.OffsetCommitResponsePartition(
-                    partition_index=one.partition_index, error_code=own
-                )
+                response.OffsetCommitResponsePartition(partition_index=one.partition_index, error_code=own)
             )
-    return m.OffsetCommitResponse(
-        topics=[
-            m.OffsetCommitResponse.OffsetCommitResponseTopic(name=name, partitions=partitions)
-            for name, partitions in topics.items()
-        ]
-    )
+        topics.append(response.OffsetCommitResponseTopic(name=topic.name, partitions=partitions))
+    return response(topics=topics)

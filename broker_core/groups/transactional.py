@@ -18,8 +18,6 @@ A consume-transform-produce loop writes its results and its progress in one tran
 
 from __future__ import annotations
 
-from typing import Any
-
 from broker_core.groups import schema
 from broker_core.groups.consumer.checks import commit_error
 from broker_core.groups.consumer.group import ConsumerGroup
@@ -147,14 +145,14 @@ def commit_response(
 ) -> m.TxnOffsetCommitResponse:
     """One error for all partitions of the request; `refused` ones had too long metadata."""
     response = m.TxnOffsetCommitResponse
-    topics: dict[str, list[Any]] = {}
+    topics = []
     for topic in request.topics:
-        partitions = topics.setdefault(topic.name, [])
+        partitions = []
         for one in topic.partitions:
             too_large = (topic.name, one.partition_index) in refused
             own = ErrorCode.OFFSET_METADATA_TOO_LARGE if too_large else error
             partitions.append(
                 response.TxnOffsetCommitResponsePartition(partition_index=one.partition_index, error_code=own)
             )
-    made = [response.TxnOffsetCommitResponseTopic(name=name, partitions=found) for name, found in topics.items()]
-    return response(topics=made)
+        topics.append(response.TxnOffsetCommitResponseTopic(name=topic.name, partitions=partitions))
+    return response(topics=topics)

@@ -97,12 +97,12 @@ class Topics:
 class OffsetsTopic:
     """`__consumer_offsets` of the whole cluster, and who leads it."""
 
-    def __init__(self) -> None:
+    def __init__(self, rewritten: bool) -> None:
         self.storage = MemoryStorage()
         self.logs: dict[int, PartitionLog] = {}
         self.leader: str | None = None
         self.topics = Topics()
-        self.persister = Persister()
+        self.persister = Persister() if rewritten else None
         self.commit_delay_ms = 0
         self.failure = 0
 
@@ -185,11 +185,11 @@ PLAIN = {
 
 
 class GroupLab:
-    """A world with two coordinators; broker-1 leads all partitions at first."""
+    """A world with two coordinators; broker-1 leads all partitions at first. Not `rewritten`: those of 3.9."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, rewritten: bool = True, **settings: Any) -> None:
         self.config = {**CONFIG, **{name.replace("_", "."): value for name, value in settings.items()}}
-        self.topic = OffsetsTopic()
+        self.topic = OffsetsTopic(rewritten)
         self.persister = self.topic.persister
         self.world = World(seed=7, epoch_ms=EPOCH_MS, record_level="details")
         for name in ("broker-1", "broker-2"):

@@ -255,7 +255,7 @@ SCRIPTS: dict[str, Callable[[Script], list[str]]] = {"life of a group": script, 
 
 
 def ours(make_lab: Any, title: str) -> list[str]:
-    lab = make_lab(group_initial_rebalance_delay_ms=500)
+    lab = make_lab(rewritten=False, group_initial_rebalance_delay_ms=500)
     return SCRIPTS[title](Script(Ours(lab), lab, "compare"))
 
 

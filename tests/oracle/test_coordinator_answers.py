@@ -53,18 +53,6 @@ COORDINATORS = ("coordinator", "groups", "producers", "share_offsets", "share_st
 """The handlers of which all APIs are asked here."""
 NEXT_GENERATION_IN_3_9 = ("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")
 """3.9 offers them and refuses them with ZooKeeper: asked for in `script_refused`."""
-ONCE = "3.9 answers once for what a request names twice; ours as often as it is named"
-TOGETHER = "4.3 answers a topic that is named twice twice; ours once, with the partitions of both"
-DIFFERENCES = {
-    "3.9": dict.fromkeys((
-        "commit twice, 1 topics v8", "fetch twice, 1 topics v8", "delete twice, 1 topics v0", "a transaction's offsets twice, 1 topics v3",
-        "commit twice, 2 topics v8", "fetch twice, 2 topics v8", "delete twice, 2 topics v0", "a transaction's offsets twice, 2 topics v3",
-        "fetch below, 2 topics v8", "fetch far above, 2 topics v8"), ONCE),
-    "4.3": dict.fromkeys((
-        "commit twice, 2 topics v8", "fetch twice, 2 topics v8", "a transaction's offsets twice, 2 topics v3",
-        "fetch below, 2 topics v8", "fetch far above, 2 topics v8"), TOGETHER),
-}  # fmt: skip
-"""Questions whose answers are not the same, and why."""
 
 
 def recorded(generation: str) -> dict[str, Any]:
@@ -112,8 +100,7 @@ def labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], A
 def test_every_answer_is_the_one_that_kafka_gave(labs: Callable[[str], Asked], generation: str, title: str) -> None:
     (ours, _), theirs = labs(generation).to(title), recorded(generation)[title]
     assert list(ours) == list(theirs)
-    known = DIFFERENCES.get(generation, {})
-    assert {question: (ours[question], their) for question, their in theirs.items() if ours[question] != their and question not in known} == {}
+    assert {question: (ours[question], their) for question, their in theirs.items() if ours[question] != their} == {}
 
 
 @pytest.mark.parametrize("generation", SCRIPTS)
