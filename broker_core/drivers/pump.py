@@ -62,6 +62,7 @@ class LivePump:
         self._base_us = 0
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._timer_at = 0.0
+        self._following_us: int | None = None
         self._waiting: list[Input] = []
         self.agenda: deque[tuple[int, dict[str, Any]]] = deque()
         self.admit: Callable[[dict[str, Any]], dict[str, Any] | None] = _admitted
@@ -88,8 +89,12 @@ class LivePump:
         return self._base_us + int((time.monotonic() - self._base_wall) * self.speed * 1_000_000)
 
     def shown_us(self) -> int:
-        """Virtual time as a viewer sees it: it goes on between events, too."""
-        return self.world.now_us if self.paused or self.loop is None else max(self.world.now_us, self._due_us())
+        """Virtual time as a viewer sees it: it goes on between events, too, and never beyond what has not happened yet,
+        however late the machine is. Any thread may ask."""
+        if self.paused or self.loop is None:
+            return self.world.now_us
+        following, due = self._following_us, self._due_us()
+        return max(self.world.now_us, due if following is None else min(due, following))
 
     def _catch_up(self) -> bool:
         """Run what is due by now, at most one pass; True when the world is up to date.
@@ -158,7 +163,7 @@ class LivePump:
         loop = self.loop
         if loop is None or self.paused:
             return
-        following = self._next_us()
+        following = self._following_us = self._next_us()
         if following is None:
             return
         at = loop.time() + max(0.0, (following - self._due_us()) / (1_000_000 * self.speed))
