@@ -141,6 +141,11 @@ class GroupCoordinator:
         self._take_once(request)
         self._transactional.commit(request, guard, Reply(done, context))
 
+    def expect_transactional(self, group_id: str) -> None:
+        """A TxnOffsetCommit is about to be verified: 3.9 has the group from now on, whatever comes of it."""
+        if not self.registry.rewritten and self.registry.status(group_id) is ErrorCode.NONE:
+            self.registry.get_or_create(group_id)
+
     def refuse_transactional(self, request: m.TxnOffsetCommitRequest, error: ErrorCode) -> m.TxnOffsetCommitResponse:
         """The answer to a commit that is not tried at all."""
         self._take_once(request)

@@ -89,7 +89,7 @@ class RemovalHandler:
     # --- OffsetDelete ------------------------------------------------------------------------------
 
     def delete_offsets(self, request: m.OffsetDeleteRequest) -> m.OffsetDeleteResponse:
-        """Deletes offsets of topics that no member reads (KIP-496)."""
+        """Deletes offsets of topics that no member reads (KIP-496). In 3.9 an empty group goes with the last one."""
         group_error, group = self._offsets_deletable(request.group_id)
         if group is None:
             return m.OffsetDeleteResponse(error_code=group_error, topics=[])
@@ -108,7 +108,10 @@ class RemovalHandler:
             topics.append(m.OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name, partitions=partitions))
         if doomed:
             self._tell(group, doomed)
-            self._forget_offsets(group, doomed)
+            if isinstance(group, Group) and not self.registry.rewritten:
+                self._remove(group, doomed)
+            else:
+                self._forget_offsets(group, doomed)
         return m.OffsetDeleteResponse(error_code=ErrorCode.NONE, topics=topics)
 
     def _tell(self, group: Group | ConsumerGroup, doomed: list[TopicPartition]) -> None:

@@ -33,7 +33,7 @@ class SettingsPage(Closed):
     total: int
 
 
-class Difference(ThenAndNow):
+class EraDifference(ThenAndNow):
     """What is otherwise in one era than in another one; `of`: broker, producer, consumer, controller."""
 
     of: str
@@ -43,7 +43,7 @@ class Difference(ThenAndNow):
 class Eras(Closed):
     """All differences."""
 
-    items: list[Difference]
+    items: list[EraDifference]
     total: int
 
 

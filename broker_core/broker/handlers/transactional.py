@@ -167,6 +167,7 @@ def commit_offsets(broker: Broker, context: RequestContext) -> None:
     if not request.group_id:
         _committed(state, broker.groups.refuse_transactional(request, ErrorCode.INVALID_GROUP_ID))
         return
+    broker.groups.expect_transactional(request.group_id)
     key = (GROUP_METADATA_TOPIC, broker.groups.partition_for(request.group_id))
     partition = broker.replicas.partition(*key)
     add = context.api_version >= OFFSETS_ADDING_VERSION
