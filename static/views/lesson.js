@@ -70,7 +70,7 @@ function eras({ words, desk }) {
     h("label", {}, `${words.t("era.choose")} `,
       h("select", { "data-era": era, disabled: running, onchange: (event) => chooseEra(event.target.value) },
         ["", ...(ERAS[one.generation] ?? [])].map((name) => h("option", { key: name, value: name, selected: era === name }, words.t(`era.${name || "own"}`))))),
-    era && ` ${words.t("era.hint")} `, era && h("a", { href: "/eras/", target: "_blank" }, words.t("era.page")),
+    era && ` ${words.t("era.hint")} `, era && h("a", { href: `${base}/eras/`, target: "_blank" }, words.t("era.page")),
     era && otherwise(desk.eras.between(era, LATEST), words));
 }
 

@@ -10,7 +10,6 @@ import { Tour } from "../../static/model/tour.js";
 import { firstLost, lossOf } from "../../static/model/causes.js";
 import { figures, furtherOf, judgement, outsideFigures, placesOf } from "../../static/views/receipt.js";
 import { sourceName } from "../../static/views/lesson.js";
-import { Eras } from "../../static/desk/eras.js";
 
 const mark = (n) => ({ seq: n * 10, t: n * 1000, code: "high_watermark", node: "broker-1", cause: (n - 1) * 10, params: { topic: "t", partition: 0, before: n - 1, after: n } });
 const topic = { seq: 1, t: 0, code: "topic_created", node: "broker-1", cause: 0, params: { topic: "t", assignment: { 0: [1] } } };
@@ -386,29 +385,4 @@ test("further findings are told beside the figures, and values beside a loss as 
   assert.equal(furtherOf(found)[0].key, "receipt.further.inconsistent_lost");
   for (const lost of [0, 49]) assert.equal(furtherOf({ ...found, lost })[0].key, "receipt.further.inconsistent");
   assert.deepEqual(furtherOf({ ...found, inconsistent: 0, stale: 0, nonmonotonic_send: 0 }), []);
-});
-
-test("what was otherwise in an era is asked for once, by name, by whose it is and by what two eras have", async () => {
-  let asked = 0;
-  const rows = [
-    { of: "producer", name: "acks", values: { "2.x": "1", 3.9: "all", 4.3: "all" } },
-    { of: "broker", name: "replica.lag.time.max.ms", values: { "2.x": "10000", 3.9: "30000", 4.3: "30000" } }];
-  const drawn = new Promise((resolve) => {
-    const eras = new Eras({ set: () => resolve(eras) }, async () => { asked += 1; return { items: rows }; });
-    assert.deepEqual(eras.of("acks"), []);
-    assert.deepEqual(eras.between("2.x", "4.3"), []);
-  });
-  const eras = await drawn;
-  assert.deepEqual([eras.of("acks"), eras.of("acks", ["broker"]), eras.of("")], [[rows[0]], [], []]);
-  assert.deepEqual([eras.between("2.x", "4.3"), eras.between("3.9", "4.3")], [rows, []]);
-  assert.equal(asked, 1);
-});
-
-test("a server that was away is asked for eras again by who looks next", async () => {
-  const answers = [async () => { throw new Error("away"); }, async () => ({ items: [] })];
-  const eras = new Eras({ set: () => {} }, () => answers.shift()());
-  eras.of("acks");
-  await new Promise((resolve) => { setTimeout(resolve); });
-  eras.of("acks");
-  assert.equal(answers.length, 0);
 });

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,15 @@ import pytest
 from crc32c import crc32c
 from tests.worlds import Driven
 
-from broker_core.broker.handlers import transactions as transaction_apis
 from broker_core.clients import assignors, history
 from broker_core.groups.group_offsets import CommittedOffset
-from broker_core.log import markers
 from broker_core.log.producers import ProducerStateTable
-from broker_core.log.transactions import Transactions
 from broker_core.controller.zk import znodes
 from broker_core.records.batch import encode_batch
 from broker_core.records.control import transaction_marker_batch
 from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.partition import Partition
 from broker_core.replication.protections import Protections
-from broker_core.transactions.markers import MarkerChannel
 from broker_core.wire.errors import ErrorCode
 from lab.checkers.invariants import INVARIANTS, InvariantMonitor, described
 from lab.clusters.build import build_world
@@ -32,6 +27,7 @@ from tests.lab.ensemble_stories import ENSEMBLE_BROKEN
 from tests.lab.invariants_stories import AGREEMENT, MUTANTS, watched
 from tests.lab.quorum_stories import KRAFT_BROKEN, as_params
 from tests.lab.sharing_stories import SHARING_BROKEN
+from tests.lab.transaction_stories import SHORT, TRANSACTIONS_BROKEN, transact, transactions_over_two_partitions
 from tests.replication.harness import EPOCH_MS
 from lab.truth import truth_of
 
@@ -71,9 +67,6 @@ SPEC = {
         {"name": "alone", "kind": "consumer", "topic": "orders", "settings": {"auto.offset.reset": "earliest"}},
     ],
 }  # fmt: skip
-
-
-SHORT = {"delivery.timeout.ms": 2000, "request.timeout.ms": 1000, "transaction.timeout.ms": 5000}
 
 
 class Lab(Driven):
@@ -246,13 +239,6 @@ def never_told(lab: Lab, patch: Any) -> None:
     lab.run(9)
 
 
-def never_told_of_a_transaction(lab: Lab, patch: Any) -> None:
-    """The same of writes in transactions, while nothing is broken."""
-    patch.setattr(history, "settled", lambda *_, **__: None)
-    transactions_over_two_partitions(lab, **SHORT)
-    lab.run(7)
-
-
 def nobody_leaves(lab: Lab, patch: Any) -> None:
     """A follower is cut off for longer than the leader may wait, and the leader keeps it."""
     patch.setattr(IsrChanges, "maybe_shrink", lambda *_: None)
@@ -266,64 +252,6 @@ def zombie_is_obeyed(lab: Lab, patch: Any) -> None:
     """A request of a controller that was replaced comes late, and is carried out."""
     lab.machine(lab.followers[0]).cluster.control.controller_epoch -= 1
     lab.run(0.3)
-
-
-def transact(lab: Lab, sequence: int, marker: bytearray | None = None) -> None:
-    """A record of a transaction, or its end."""
-    data = encode_batch([(EPOCH_MS, None, b"%d" % sequence, ())], producer_id=77, producer_epoch=0,
-                        base_sequence=sequence, transactional=True)  # fmt: skip
-    origin = "client" if marker is None else "coordinator"
-    replicas = lab.machine(lab.state["leader"]).replicas
-    replicas.append(30_000, -1, [("orders", 0, data if marker is None else marker)], _ignore, None, origin)
-    lab.run(0.2)
-
-
-def _ignore(context: object, answer: object) -> None:
-    """Nobody waits for it."""
-
-
-@pytest.mark.interpreted
-def an_open_transaction_is_overlooked(lab: Lab, patch: Any) -> None:
-    """The log forgets that a transaction has begun."""
-    patch.setattr(Transactions, "begin", lambda *_: None)
-    transact(lab, 0)
-    lab.run(1)
-
-
-def aborted_ones_are_not_told(lab: Lab, patch: Any) -> None:
-    """A fetch with read_committed says nothing of the transactions that were aborted."""
-    patch.setattr(markers, "aborted_in", lambda *_: [])
-    transact(lab, 0)
-    transact(lab, 0, transaction_marker_batch(False, 77, 0, 0, EPOCH_MS))
-    settings = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
-    lab.do(do="start_client", name="careful", kind="consumer", topic="orders", settings=settings)
-    lab.run(2)
-
-
-def every_other_marker_says_the_opposite(lab: Lab, patch: Any) -> None:
-    """A broker writes markers that nobody has decided."""
-    turns = count()
-
-    def marker(commit: bool, *more: Any) -> bytearray:
-        return transaction_marker_batch(commit == bool(next(turns) % 2), *more)
-
-    patch.setattr(transaction_apis, "transaction_marker_batch", marker)
-    transactions_over_two_partitions(lab)
-
-
-def it_is_called_complete_before_it_is(lab: Lab, patch: Any) -> None:
-    """The coordinator writes no markers, and says that all are written."""
-    patch.setattr(MarkerChannel, "_enqueue", lambda _, completion, partitions: completion.transaction.unmarked.clear())
-    transactions_over_two_partitions(lab)
-
-
-def transactions_over_two_partitions(lab: Lab, records: int = 5, **more: int) -> None:
-    lab.do(do="create_topic", topic="pairs", partitions=2, replication_factor=3)
-    lab.run(1)
-    settings = {"transactional.id": "bank", "linger.ms": 0, **more}
-    lab.do(do="start_client", name="producer-bank", kind="producer", topic="pairs", rate=50, keys=20,
-           transaction_records=records, abort_share=0.3, settings=settings)  # fmt: skip
-    lab.run(6)
 
 
 BROKEN: list[tuple[Callable[[Lab, Any], None], list[str]]] = [
@@ -342,13 +270,9 @@ BROKEN: list[tuple[Callable[[Lab, Any], None], list[str]]] = [
     (sequence_twice, ["SequenceNoGapNoDup"]),
     (index_points_elsewhere, ["IndexMatchesLog"]),
     (never_told, ["EveryWriteEnds"]),
-    (never_told_of_a_transaction, ["EveryWriteEnds"]),
     (nobody_leaves, ["LaggardsLeave"]),
     (zombie_is_obeyed, ["NewestControllerObeyed"]),
-    (an_open_transaction_is_overlooked, ["LastStableOffset"]),
-    (aborted_ones_are_not_told, ["NoAbortedRead"]),
-    (every_other_marker_says_the_opposite, ["TransactionAtomic"]),
-    (it_is_called_complete_before_it_is, ["TransactionAtomic"]),
+    *TRANSACTIONS_BROKEN,
 ]
 
 

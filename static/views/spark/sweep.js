@@ -1,6 +1,7 @@
 /** A sweep: the form, its progress, the heat map, the runs of a cell. */
 import { count } from "../../i18n/format.js";
 import { FIGURES, LEVELS, heatOf, shellOf, summary } from "../../model/spark.js";
+import { base } from "../../net/api.js";
 import { segments } from "../levers.js";
 import { h } from "../patch.js";
 import { told } from "../../i18n/texts.js";
@@ -34,7 +35,7 @@ function axis(view, { key, values }, index) {
       })),
     h("button", { type: "button", class: "round", "aria-label": words.t("sweep.drop", { key: key || index + 1 }), onclick: () => sweep.dropAxis(index) }, "×"),
     besideName(desk.eras.of(settingOf(key)), words),
-    key.trim() === "era" && h("a", { key: "eras", href: "/eras/", target: "_blank" }, words.t("era.page")));
+    key.trim() === "era" && h("a", { key: "eras", href: `${base}/eras/`, target: "_blank" }, words.t("era.page")));
 }
 
 /** What can be swept: the lab's scenarios, by subject. */
