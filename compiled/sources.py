@@ -26,7 +26,8 @@ UNSEEN = ("def __getattr__(name: str) -> Any:", "def __getattr__(name):  # type:
 """mypyc looks at a module's `__getattr__` before it knows what Any is."""
 
 COMPILED = {
-    "kernel": "event_queue inputs journal names network node storage storage_memory storage_table transitions world",
+    "kernel": "chunks event_queue inputs journal names network node storage storage_memory storage_table transitions "
+              "world",
     "wire": "rpc",
     "records": "batch header structure validate varint",
     "log": "epochs facts log_manager offset_index partition_log producers segment stamping tail time_index "

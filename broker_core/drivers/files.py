@@ -1,8 +1,9 @@
 """Storage on real files.
 
-The tail of what was written is kept in memory by reference (one byte budget for the whole process),
-so that a follower or a consumer at the end of a log never touches the file. File descriptors are
-opened when needed and the least recently used are closed.
+The tail of what was written is kept in memory (one byte budget for the whole process), so that a
+follower or a consumer at the end of a log never touches the file: in blocks, as small buffers by the
+hundred thousand take an allocator's memory that it cannot give back. File descriptors are opened when
+needed and the least recently used are closed.
 
 `flushed` is what this process has fsynced; what was there at the start counts as flushed. A power
 loss of one node cannot be had from a real disk without cutting the machine's power, so it is done
@@ -16,24 +17,25 @@ from __future__ import annotations
 
 import os
 import shutil
-from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from broker_core.kernel.chunks import Chunks
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Buffer, FileSlice
 from broker_core.kernel.storage_faults import DiskFaults
 from broker_core.kernel.storage_table import FileTable
 
 TAIL_BUDGET = 48 * 1024 * 1024
+BLOCK = 16 * 1024
+"""Of a tail: there are thousands, of which each holds such a block for its next records."""
 HELD = 448
-"""What holding a buffer takes beside its bytes: an entry of an index has eight."""
+"""What holding a chunk takes beside its bytes."""
 DESCRIPTORS = 400
 IOV_MAX = 512
 COPY = 1 << 20
-_NOTHING = memoryview(b"")
 
 
 class DiskCaches:
@@ -51,7 +53,7 @@ class DiskCaches:
         return DiskCaches, (self.tail_budget, self.descriptors)
 
     def keep(self, file: DiskFile, size: int) -> None:
-        """A buffer was added to this file's tail; the oldest buffers of any file give way."""
+        """A chunk was begun in this file's tail; the oldest chunks of any file give way."""
         size += HELD
         self._tails.append((file, size))
         self.tail_bytes += size
@@ -76,8 +78,7 @@ class DiskFile:
     """One append-only file on a real disk."""
 
     __slots__ = (
-        "root", "path", "size", "flushed", "damaged", "caches", "faults", "_fd", "_starts", "_chunks", "_dropped",
-        "_shared",
+        "root", "path", "size", "flushed", "damaged", "caches", "faults", "_fd", "_tail", "_shared",
     )  # fmt: skip
 
     def __init__(self, root: Path, path: str, caches: DiskCaches) -> None:
@@ -85,9 +86,6 @@ class DiskFile:
         self.path = path
         self.caches = caches
         self._fd = -1
-        self._starts: list[int] = []
-        self._chunks: list[memoryview] = []
-        self._dropped = 0
         self.faults: DiskFaults | None = None
         self.damaged = False
         try:
@@ -99,6 +97,7 @@ class DiskFile:
             self._descriptor()
         except OSError as error:
             raise StorageError(path, "open", error.strerror or str(error)) from error
+        self._tail = Chunks(self.size, BLOCK)
 
     def __getstate__(self) -> tuple[object, ...]:
         """The file stays where it is; its tail is read from there when somebody asks for it."""
@@ -108,7 +107,7 @@ class DiskFile:
         (
             self.root, self.path, self.caches, self.size, self.flushed, self._shared, self.faults, self.damaged
         ) = state  # fmt: skip
-        self._fd, self._starts, self._chunks, self._dropped = -1, [], [], 0
+        self._fd, self._tail = -1, Chunks(self.size, BLOCK)
 
     def _descriptor(self) -> int:
         if self._fd < 0:
@@ -136,7 +135,10 @@ class DiskFile:
             self._cut(position)
             raise StorageError(self.path, "append", f"only {written} of {total} bytes were written")
         self.size = position + total
-        self._remember(buffers, position)
+        for buffer in buffers:
+            taken = self._tail.hold(buffer)
+            if taken:
+                self.caches.keep(self, taken)
         if self.faults is not None:
             self.faults.placed(self, position)
         return position
@@ -169,23 +171,9 @@ class DiskFile:
         self.close()
         self._shared = 0
 
-    def _remember(self, buffers: Sequence[Buffer], position: int) -> None:
-        for buffer in buffers:
-            size = len(buffer)
-            if size:
-                self._starts.append(position)
-                self._chunks.append(memoryview(buffer).toreadonly())
-                self.caches.keep(self, size)
-                position += size
-
     def drop_oldest(self) -> None:
-        """Let go of the oldest buffer of the tail."""
-        if self._dropped < len(self._chunks):
-            self._chunks[self._dropped] = _NOTHING
-            self._dropped += 1
-            if 2 * self._dropped > len(self._chunks):
-                del self._starts[: self._dropped], self._chunks[: self._dropped]
-                self._dropped = 0
+        """Let go of the oldest chunk of the tail."""
+        self._tail.forget_first()
 
     def read(self, position: int, size: int) -> memoryview:
         if self.faults is not None:
@@ -196,9 +184,8 @@ class DiskFile:
         end = min(position + size, self.size)
         if position >= end:
             return memoryview(b"")
-        held = self._held(position, end)
-        if held is not None:
-            return held
+        if position >= self._tail.begin:
+            return self._tail.view(position, end)
         try:
             data = os.pread(self._descriptor(), end - position, position)
         except OSError as error:
@@ -207,28 +194,9 @@ class DiskFile:
             raise StorageError(self.path, "read", f"{len(data)} of {end - position} bytes at {position}")
         return memoryview(data)
 
-    def _held(self, position: int, end: int) -> memoryview | None:
-        """The range from the tail in memory, or None when part of it is on disk only."""
-        starts, chunks = self._starts, self._chunks
-        index = bisect_right(starts, position) - 1
-        if index < self._dropped:
-            return None
-        offset = position - starts[index]
-        chunk = chunks[index]
-        if offset + end - position <= len(chunk):
-            return chunk[offset : offset + end - position]
-        parts = [chunk[offset:]]
-        position = starts[index] + len(chunk)
-        while position < end:
-            index += 1
-            chunk = chunks[index][: end - position]
-            parts.append(chunk)
-            position += len(chunk)
-        return memoryview(b"".join(parts))
-
     def in_memory(self, position: int, size: int) -> bool:
         """Whether the range is still held, so that no disk is touched."""
-        return self._held(position, min(position + size, self.size)) is not None
+        return size > 0 and self._tail.begin <= position < self.size
 
     def descriptor(self) -> int:
         """The open descriptor, for sendfile."""
@@ -245,12 +213,7 @@ class DiskFile:
         if self.faults is not None:
             self.faults.check(self.path, "truncate")
         self._cut(size)
-        while len(self._starts) > self._dropped and self._starts[-1] >= size:
-            self._starts.pop()
-            self._chunks[-1] = memoryview(b"")
-            self._chunks.pop()
-        if len(self._starts) > self._dropped:
-            self._chunks[-1] = self._chunks[-1][: size - self._starts[-1]]
+        self._tail.cut(size)
         self.size = size
         self.flushed = min(self.flushed, size)
 
@@ -268,14 +231,7 @@ class DiskFile:
         if position < self._shared:
             self._part(self.size)
         os.pwrite(self._descriptor(), data, position)
-        index = max(bisect_right(self._starts, position) - 1, self._dropped)
-        while index < len(self._starts) and self._starts[index] < position + len(data):
-            start, chunk = self._starts[index], bytearray(self._chunks[index])
-            begin, end = max(position, start), min(position + len(data), start + len(chunk))
-            if begin < end:
-                chunk[begin - start : end - start] = data[begin - position : end - position]
-                self._chunks[index] = memoryview(chunk).toreadonly()
-            index += 1
+        self._tail.replace(position, data)
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -1,38 +1,28 @@
-"""Storage in memory: a disk of a simulated world, with a page cache that knows what is flushed.
-
-Small appends are copied into blocks, large ones are kept by reference. A block is as large as the file in front of it,
-of `LEAST_BLOCK` to `BLOCK` bytes: most files stay small, and memory that nobody writes to costs, too. It is only ever
-appended to; after a truncation a new one begins, so views that were handed out stay true.
-"""
+"""Storage in memory: a disk of a simulated world, with a page cache that knows what is flushed."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from broker_core.kernel.chunks import Chunks
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Buffer, FileSlice
 from broker_core.kernel.storage_faults import DiskFaults
 from broker_core.kernel.storage_table import FileTable
 
-LEAST_BLOCK, BLOCK = 1024, 64 * 1024
-SMALL = 4 * 1024
 
+class MemoryFile(Chunks):
+    """A file of a `MemoryStorage`."""
 
-class MemoryFile:
-    """A file of a `MemoryStorage`: chunks of bytes in order of position."""
-
-    __slots__ = ("path", "size", "flushed", "_starts", "_chunks", "_block", "_used", "faults", "damaged")
+    __slots__ = ("path", "flushed", "faults", "damaged")
 
     def __init__(self, path: str, content: bytes = b"", flushed: int | None = None, damaged: bool = False) -> None:
+        super().__init__()
         self.path = path
-        self.size = len(content)
+        if content:
+            self.rest_on([memoryview(content)])
         self.flushed = len(content) if flushed is None else flushed
-        self._starts: list[int] = [0] if content else []
-        self._chunks: list[memoryview] = [memoryview(content)] if content else []
-        self._block: bytearray | None = None
-        self._used = 0
         self.faults: DiskFaults | None = None
         self.damaged = damaged
 
@@ -42,30 +32,12 @@ class MemoryFile:
     def append(self, buffers: Sequence[Buffer]) -> int:
         if self.faults is not None:
             self.faults.check(self.path, "append")
-        position = end = self.size
+        position = self.size
         for buffer in buffers:
-            size = len(buffer)
-            if size < SMALL:
-                block, used = self._block, self._used
-                if block is None or used + size > len(block):
-                    block, used = self._begin_block(end, size), 0
-                self._used = used + size
-                block[used : self._used] = buffer
-            else:
-                self._block = None
-                self._starts.append(end)
-                self._chunks.append(memoryview(buffer).toreadonly())
-            end += size
-        self.size = end
+            self.hold(buffer)
         if self.faults is not None:
             self.faults.placed(self, position)
         return position
-
-    def _begin_block(self, position: int, least: int) -> bytearray:
-        block = self._block = bytearray(max(least, LEAST_BLOCK, min(position, BLOCK)))
-        self._starts.append(position)
-        self._chunks.append(memoryview(block).toreadonly())
-        return block
 
     def read(self, position: int, size: int) -> memoryview:
         if self.faults is not None:
@@ -74,24 +46,7 @@ class MemoryFile:
 
     def peek(self, position: int, size: int) -> memoryview:
         end = min(position + size, self.size)
-        if position >= end:
-            return memoryview(b"")
-        starts = self._starts
-        index = bisect_right(starts, position) - 1
-        start = starts[index]
-        if index + 1 == len(starts) or end <= starts[index + 1]:
-            return self._chunks[index][position - start : end - start]
-        parts = []
-        while position < end:
-            start, limit = self._starts[index], self._limit(index)
-            parts.append(self._chunks[index][position - start : min(end, limit) - start])
-            position = limit
-            index += 1
-        return memoryview(b"".join(parts))
-
-    def _limit(self, index: int) -> int:
-        """Position behind the chunk."""
-        return self._starts[index + 1] if index + 1 < len(self._starts) else self.size
+        return self.view(position, end) if position < end else memoryview(b"")
 
     def slice(self, position: int, size: int) -> FileSlice:
         if self.faults is not None:
@@ -103,13 +58,7 @@ class MemoryFile:
             return
         if self.faults is not None:
             self.faults.check(self.path, "truncate")
-        self._block = None
-        while self._starts and self._starts[-1] >= size:
-            self._starts.pop()
-            self._chunks.pop()
-        if self._starts:
-            self._chunks[-1] = self._chunks[-1][: size - self._starts[-1]]
-        self.size = size
+        self.cut(size)
         self.flushed = min(self.flushed, size)
 
     def flush(self) -> None:
@@ -117,26 +66,8 @@ class MemoryFile:
             self.flushed = self.size
 
     def overwrite(self, position: int, data: bytes) -> None:
-        self._block, self.damaged = None, True
-        index = bisect_right(self._starts, position) - 1
-        while data:
-            start = self._starts[index]
-            chunk = bytearray(self._chunks[index][: self._limit(index) - start])
-            part = data[: len(chunk) - (position - start)]
-            chunk[position - start : position - start + len(part)] = part
-            self._chunks[index] = memoryview(chunk).toreadonly()
-            position, data, index = position + len(part), data[len(part) :], index + 1
-
-    def held(self) -> list[memoryview]:
-        """The buffers that the content stands in, in order; only the last may be longer than what is used of it."""
-        return list(self._chunks)
-
-    def rest_on(self, chunks: list[memoryview]) -> None:
-        """From now on the content stands in these buffers: the same bytes in another place, or all of a new file."""
-        self._chunks, self._starts, self._block, self.size = chunks, [], None, 0
-        for chunk in chunks:
-            self._starts.append(self.size)
-            self.size += len(chunk)
+        self.damaged = True
+        self.replace(position, data)
 
     def close(self) -> None:
         """Nothing is held open."""
