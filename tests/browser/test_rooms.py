@@ -21,6 +21,8 @@ def seen(visit: Open) -> LabPage:
     page.wait("lab.app.state.topics.orders?.partitions[2]?.isr.length === 3")
     page.command(do="start_client", name="producer-orders", kind="producer", topic="orders", rate=900, settings={"acks": "all", "linger.ms": 20})
     page.command(do="start_client", name="consumer-orders", kind="consumer", topic="orders", settings={"group.id": "readers"})
+    page.wait("Object.values(lab.app.chosenPartition?.logs ?? {}).some(({ leo }) => leo > 1_500)")  # offsets are long by now
+    page.command(do="time", speed="pause")
     page.leave()
     return page
 

@@ -112,7 +112,13 @@ def test_a_fork_goes_on_with_other_settings_and_the_old_branch_stays(first: LabP
     seen.wait("lab.clock.cluster.paused")
 
 
-def test_an_offset_of_the_receipt_leads_to_its_moment(first: LabPage, visit: Open) -> None:
+@pytest.fixture(scope="module")
+def still(first: LabPage) -> None:
+    """From here on the clusters stand: what goes on in them would only cost."""
+    first.command(do="time", speed="pause")
+
+
+def test_an_offset_of_the_receipt_leads_to_its_moment(still: None, visit: Open) -> None:
     seen = visit()
     seen.has_its_past()
     seen.page.evaluate("lab.app.desk.receipts.goTo({topic: 'orders', partition: 0, offset: 3})")
@@ -122,7 +128,7 @@ def test_an_offset_of_the_receipt_leads_to_its_moment(first: LabPage, visit: Ope
     assert event["params"]["base_offset"] <= 3 <= event["params"]["last_offset"]
 
 
-def test_escape_closes_the_drawer_and_gives_the_focus_back(visit: Open, first: LabPage) -> None:
+def test_escape_closes_the_drawer_and_gives_the_focus_back(visit: Open, still: None) -> None:
     seen = visit()
     seen.page.focus("[data-panel=runs]")
     seen.page.keyboard.press("Enter")
@@ -138,7 +144,7 @@ def test_escape_closes_the_drawer_and_gives_the_focus_back(visit: Open, first: L
     ids=["en-light-1440", "ko-dark-1440", "ko-light-800", "en-dark-800"],
 )
 def test_drawer_and_dialogs_fit_and_axe_finds_nothing(
-    visit: Open, first: LabPage, language: str, dark: bool, width: int, require_module: Any
+    visit: Open, still: None, language: str, dark: bool, width: int, require_module: Any
 ) -> None:
     require_module("axe_playwright_python")
     seen = visit(language, dark, width, bypass_csp=True)
