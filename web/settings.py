@@ -42,9 +42,14 @@ def _secret_key(directory: Path) -> str:
     return path.read_text()
 
 
+SQLITE_OPTIONS = {"transaction_mode": "IMMEDIATE", "timeout": 30}
+"""A transaction waits for its turn where it begins, at most 30 s. One that begins with a question and then writes is
+refused at once ("database is locked") when somebody else has written meanwhile (SQLite, "Transactions", 2.2)."""
+
+
 def _database(url: str | None) -> dict[str, Any]:
     if not url:
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA_DIR / "lab.sqlite3"}
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA_DIR / "lab.sqlite3", "OPTIONS": SQLITE_OPTIONS}
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
         raise ValueError(f"DATABASE_URL: expected postgresql://..., found {parts.scheme}://...")

@@ -7,6 +7,7 @@ import io
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import orjson
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.db import connection
 
 from lab.exercises import reading
 from lab.experiments.packing import Pack
@@ -29,6 +31,7 @@ from web.api.answers_classes import Everything
 from web.live.labs import APART, labs
 from web.messages import words_of
 from web.pages.class_report import shown_answer
+from web.people import classes
 from web.people.classes import named, written
 from web.people.judging import judge, pack_of
 from web.people.models import WAITING, Classroom, HandIn, Seat, Task, Work
@@ -88,6 +91,22 @@ def test_whoever_has_the_code_joins_under_a_name_of_his_own(rest: Rest, code: st
     assert rest.post(f"classes/{code}", {"open": False}).json["open"] is False
     assert "takes nobody in" in Visitor(rest.url.rstrip("/")).join(code, "late").text
     assert rest.post(f"classes/{code}", {"open": True}).json["title"] == "Distributed systems"
+
+
+def test_those_who_come_at_once_wait_for_each_other(rest: Rest) -> None:
+    """Each asks who is there and then writes: at a transaction of SQLite's own kind the second one is refused."""
+    room = classes.make("Rush")
+
+    def some(who: str) -> list[int]:
+        try:
+            return [classes.join(room.code, f"{who} {n}").number for n in range(4)]
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        found = threads.map(some, ("otter", "heron", "swan", "duck"))
+    assert sorted(number for numbers in found for number in numbers) == list(range(1, 17))
+    room.delete()
 
 
 def test_the_server_judges_counts_tries_and_takes_the_price_of_hints_off(rest: Rest, code: str) -> None:
