@@ -11,7 +11,7 @@ import { progressBar } from "./progress.js";
 import { further, receiptTable, showing, verdict } from "./receipt.js";
 import { working } from "./runs.js";
 import { marked } from "./terms.js";
-import { thenAndNow } from "./then.js";
+import { called, thenAndNow } from "./then.js";
 import { replayButton, sweepButton } from "./spark/buttons.js";
 
 /** Where to read more in the reader's language: the names of documents and chapters, not those of KIPs and settings. */
@@ -79,7 +79,7 @@ function otherwise(found, words) {
   return found.length > 0 && h("details", { key: "otherwise", "data-otherwise": found.length },
     h("summary", {}, words.t("era.otherwise", { n: found.length })),
     found.map((one) => h("div", { key: `${one.of} ${one.name}` },
-      h("b", {}, one.name), ` (${words.t(`era.of.${one.of}`)})`, thenAndNow({ eras: one }, words))));
+      h("b", {}, called(one, words)), thenAndNow({ eras: one }, words))));
 }
 
 function jobProgress(view) {

@@ -4,6 +4,9 @@ import { h } from "./patch.js";
 
 const UNBOUNDED = "9223372036854775807";
 
+/** What is different: a setting and whose it is, or who keeps the metadata. */
+export const called = ({ of, name }, words) => of === "controller" ? words.t("era.controller") : `${name} (${words.t(`era.of.${of}`)})`;
+
 /** The same for a name that a producer, a consumer and a broker may have, each with whose it is. */
 export const besideName = (found, words) => found.map((one) => h("div", { key: one.of, class: "beside-name" },
   found.length > 1 && `${words.t(`era.of.${one.of}`)} `, thenAndNow({ eras: one }, words)));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Eras } from "../../static/desk/eras.js";
+import { called } from "../../static/views/then.js";
 
 test("what was otherwise in an era is asked for once, by name, by whose it is and by what two eras have", async () => {
   let asked = 0;
@@ -25,4 +26,10 @@ test("a server that was away is asked for eras again by who looks next", async (
   await new Promise((resolve) => { setTimeout(resolve); });
   eras.of("acks");
   assert.equal(answers.length, 0);
+});
+
+test("a difference is a setting and whose it is, and that of controllers a place in words", () => {
+  const words = { t: (key) => key };
+  assert.equal(called({ of: "producer", name: "acks" }, words), "acks (era.of.producer)");
+  assert.equal(called({ of: "controller", name: "controller" }, words), "era.controller");
 });

@@ -68,3 +68,17 @@ def test_a_worker_that_nobody_waits_for_any_more_ends(own: ready.Ready, tmp_path
         return await left_of(own._process.pid)
 
     assert asyncio.run(given_up()) == []
+
+
+def test_a_worker_whose_orders_are_closed_already_is_left_without_a_complaint(own: ready.Ready) -> None:
+    """As when it ends in the very pass of the loop in which whoever asked goes away."""
+    complaints: list[Any] = []
+
+    async def left() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+        async with own.worker() as begun:
+            begun.orders.close()
+        await asyncio.sleep(0)
+
+    asyncio.run(left())
+    assert complaints == []

@@ -63,7 +63,8 @@ class Ready:
         try:
             yield Begun(writing, *readers)
         finally:
-            writing.abort()
+            if not writing.is_closing():  # twice within a pass of the loop is more than a pipe's transport bears
+                writing.abort()
             with suppress(TimeoutError):  # nothing is written to a run any more by whoever was given up
                 async with asyncio.timeout(PATIENCE_S):
                     while await readers[0].read(LONGEST_LINE):

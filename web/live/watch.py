@@ -76,6 +76,8 @@ class Watch:
             self.lab.keep(layer.group_discard(group, channel))
 
     async def _renew(self, group: str, channel: str) -> None:
+        """A host that is silent for long is told of once."""
+        complaint = ""
         while True:
             try:
                 await self.lab.layer.group_add(group, channel)
@@ -83,8 +85,11 @@ class Watch:
                 self.lab.told(facts)
                 self.ready.set()
                 await self._compare(facts["host"], facts["n"])
+                complaint = ""
             except Exception as error:
-                _log.warning("lab %s: %s", self.lab.name, error)
+                if str(error) != complaint:
+                    complaint = str(error)
+                    _log.warning("lab %s: %s", self.lab.name, complaint)
             await asyncio.sleep(names.RENEW_S)
 
     async def _compare(self, host: str, n: int) -> None:

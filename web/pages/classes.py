@@ -72,7 +72,8 @@ async def room_or_404(code: str) -> Classroom:
 def shown_cell(cell: dict[str, Any], language: str, words: dict[str, str]) -> dict[str, Any]:
     """A cell with what a reader sees of it: sign, word, minutes, what was missed."""
     last, took = cell["last"], cell["took_s"]
-    why = [told(one, language) for one in last["why"]] if last else []
+    missed = [*last["why"], *([last["error"]["problem"]] if last["error"] else [])] if last else []
+    why = [told(one, language) for one in missed]
     return {
         **cell, "glyph": GLYPHS[cell["state"]], "word": words[f"state.{cell['state']}"], "why": why,
         "tries_text": tries_text(cell, words), "minutes": None if took is None else max(1, round(took / 60)),
