@@ -98,9 +98,11 @@ class RequestPipeline:
 
     def refuse(self, connection: Connection, reason: str) -> None:
         """Close a connection because of what it sent."""
-        self.node.emit(events.FRAME_REFUSED, connection=connection.number, reason=reason)
+        outside = connection.number >= 0
+        number = connection.number if outside else None
+        self.node.emit(events.FRAME_REFUSED, connection=number, source=connection.source, reason=reason)
         connection.close()
-        if connection.number >= 0:
+        if outside:
             self.outside.pop(connection.number, None)
             self.node.close_connection(connection.number, reason)
 

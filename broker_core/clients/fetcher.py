@@ -233,9 +233,10 @@ class Fetcher:
 
     def _note(self, tp: TopicPartition, error: int, reaction: str) -> None:
         if self.node.messages:
+            position = self.positions.of.get(tp)
             self.node.emit(
                 events.CLIENT_ERROR, api="Fetch", error=error_of(error).name, reaction=reaction, topic=tp[0],
-                partition=tp[1],
+                partition=tp[1], offset=None if position is None else position.offset,
             )  # fmt: skip
 
     def _block(self, partitions: list[TopicPartition]) -> None:

@@ -106,8 +106,9 @@ CONNECTION_CLOSED = _event(TRANSITION, "connection_closed", "connection {connect
     connection="number of the connection", reason="client | broker | process ended | refused frame | ...")
 CLIENT_SOFTWARE = _event(TRANSITION, "client_software", "connection {connection} is {software} ({client_id})",
     connection="number of the connection", software="name and version", client_id="client.id")
-FRAME_REFUSED = _event(TRANSITION, "frame_refused", "connection {connection}: frame refused: {reason}",
-    connection="number of the connection", reason="what was wrong and where")
+FRAME_REFUSED = _event(TRANSITION, "frame_refused", "frame of {source} refused: {reason}",
+    connection="number of an outside client's connection, null for a node's", source="node or connection",
+    reason="what was wrong and where")
 REQUEST_SENT = _event(MESSAGE, "request_sent", "{api} v{version} #{correlation} to {to}",
     to="node", api="API name", version="API version", correlation="correlation id", connection="connection name")
 REQUEST_RECEIVED = _event(MESSAGE, "request_received", "{api} v{version} #{correlation} from {source}",
@@ -373,7 +374,8 @@ DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: a bat
 METADATA_REFRESHED = _event(MESSAGE, "metadata_refreshed", "metadata from {source}: {topics}", source="node", topics="names",
     reason="start | error | max age")
 CLIENT_ERROR = _event(MESSAGE, "client_error", "{api}: {error}, {reaction}", api="API name", error="error name",
-    reaction="retry | rejoin | give up | refresh metadata | reset | ask the leader | fetch again", topic="topic name or null", partition="partition or null")
+    reaction="retry | rejoin | give up | refresh metadata | reset | ask the leader | fetch again", topic="topic name or null", partition="partition or null",
+    offset="of a Fetch: where the records begin that were asked for; null: no position")
 SEND_FAILED = _event(TRANSITION, "send_failed", "{topic}-{partition}: {count} records failed: {error}", **_TP,
     count="records", error="error name")
 READ_REPLICA = _event(TRANSITION, "read_replica", "reads {topic}-{partition} from broker {broker} ({reason})", **_TP,

@@ -140,9 +140,9 @@ class Opening:
         scan = self._scan
         if scan is None:
             scan = self._scan = Scan(self.log, segment, _reached(self.log, left), wrong)
-        before, worked = scan.good, scan.work
+        before, worked = scan.checked, scan.work
         done = scan.advance(self._limit - self.work)
-        self.checked += scan.good - before
+        self.checked += scan.checked - before
         self.work += scan.work - worked
         if not done:
             return None

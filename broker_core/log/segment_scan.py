@@ -25,6 +25,7 @@ class Scan:
     """One segment is proved and its indexes are made anew, a slice at a time.
 
     - `good`: bytes of whole batches so far; `work`: what they took
+    - `checked`: bytes that were gone through; those that are gone through once more count once
     - `cut`, `reason`: what was cut behind them; `reached`: an offset that was there before
     - `wrong`: what was wrong with an index
 
@@ -42,7 +43,7 @@ class Scan:
         self.reached = reached
         self.wrong = wrong
         self.notes = _Notes(log)
-        self.work = self._place = 0
+        self.checked = self.work = self._place = 0
         self.cut, self.reason = 0, ""
         self._end = segment.log.size
         self._begin()
@@ -70,6 +71,7 @@ class Scan:
                 segment.rebuild_with(batch, self._least)
                 self.notes.visit(batch)
                 self._place, self.good = batch.position, batch.position + batch.header.size
+                self.checked = max(self.checked, self.good)
                 self.work += max(BATCH_WORK, batch.header.size)
                 self._before, self._last, self._least = self._least, batch.header.base_offset, batch.header.next_offset
         except (RecordsError, CorruptIndex) as error:

@@ -191,7 +191,7 @@ class Fetcher:
         try:
             if records is not None:
                 partition.append_as_follower(records)
-                state.fetch_offset = log.log_end_offset
+                state.fetch_offset, state.refused = log.log_end_offset, None
                 state.last_fetched_epoch = log.leader_epochs.latest_epoch
                 self.session.put(state)
             high_watermark = data.high_watermark
@@ -211,10 +211,11 @@ class Fetcher:
     def _note_refused(self, state: FollowerState, error: LogError | RecordsError) -> None:
         """What the leader sent does not go into our log: told each time, since nobody else will notice."""
         node = self.host.node
+        state.refused = state.fetch_offset
         if node.messages:
             topic, partition = state.key
             node.emit(events.CLIENT_ERROR, api="Fetch", error=error.kafka_error, reaction="fetch again", topic=topic,
-                      partition=partition)  # fmt: skip
+                      partition=partition, offset=state.fetch_offset)  # fmt: skip
 
     def _failed_here(self, state: FollowerState, error: StorageError) -> None:
         """Our own disk: the host gives the whole directory up."""

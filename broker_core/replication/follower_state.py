@@ -24,6 +24,7 @@ class FollowerState:
 
     * `lag`: by how much the log end was behind the leader's high watermark after its last answer
     * `sent`: the leader's session knows exactly this state
+    * `refused`: the offset from which on the leader's records did not go into our log the last time, None: they did
 
     Invariants
         * phase == FETCHING: fetch_offset is the log end
@@ -31,7 +32,7 @@ class FollowerState:
 
     __slots__ = (
         "partition", "key", "leader_epoch", "fetch_offset", "last_fetched_epoch", "phase", "sent", "timer", "resume",
-        "lag",
+        "lag", "refused",
     )  # fmt: skip
 
     def __init__(self, partition: Partition) -> None:
@@ -45,6 +46,7 @@ class FollowerState:
         self.timer: Timer | None = None
         self.resume = FETCHING
         self.lag = 0
+        self.refused: int | None = None
 
     def cancel(self) -> None:
         """This state is over."""

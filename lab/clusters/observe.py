@@ -16,7 +16,7 @@ from broker_core.kernel.world import World
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
 from broker_core.replication.partition import FAILED
 from lab.clusters.brokers import BrokerSpec
-from lab.clusters.damage import add_damage
+from lab.clusters.damage import add_damage, add_refusals, with_false_epochs
 from lab.clusters.observe_work import add_log_transactions, observe_shares, observe_transactions
 from lab.clusters.partings import add_partings
 from lab.clusters.spec import RunSpec
@@ -169,7 +169,8 @@ def _topics(world: World, spec: RunSpec) -> dict[str, Any]:
     add_tails(found, logs)
     add_log_transactions(found, logs)
     add_damage(world, found)
-    add_partings(found, logs)
+    add_refusals(world, found)
+    add_partings(found, logs, with_false_epochs(world))
     return found
 
 

@@ -5,12 +5,14 @@
     broker 3   and 2 from 63                    . . . . 60 1 1 1 2 2 2 2     forked 60, joined 63
 
 A record is what one leader epoch has written at one offset, so two logs have the same record there exactly if the same
-epoch owns the offset in both (KIP-101). Messages of magic 0 and 1 have no epoch: of these nothing is said. While nobody
-leads, the log with the newest epoch is what the others are held against: its broker led last.
+epoch owns the offset in both (KIP-101). Messages of magic 0 and 1 have no epoch: of these nothing is said, nor of logs
+in which a bit flip has changed one. While nobody leads, the log with the newest epoch is what the others are held
+against: its broker led last.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from broker_core.log.partition_log import PartitionLog
@@ -51,11 +53,18 @@ def _same(one: int, other: int) -> bool:
     return one == other or NO_EPOCH in (one, other)
 
 
-def add_partings(topics: dict[str, Any], logs: dict[tuple[str, int, str], Log]) -> None:
-    """Into the marks of a snapshot's topics; `logs`: those of the brokers by (topic, partition, broker)."""
+def add_partings(
+    topics: dict[str, Any], logs: dict[tuple[str, int, str], Log], false: Container[tuple[str, int]] = ()
+) -> None:
+    """Into the marks of a snapshot's topics; `logs`: those of the brokers by (topic, partition, broker).
+
+    `false`: partitions whose logs do not know their epochs rightly.
+    """
     for topic, found in topics.items():
         for number, partition in found["partitions"].items():
             held = {broker: _shape(logs[topic, int(number), broker]) for broker in partition["logs"]}
+            if (topic, int(number)) in false:
+                held = {broker: ((), start, end) for broker, (_, start, end) in held.items()}
             leader = held.get(str(partition["leader"])) or max(held.values(), key=_newest, default=None)
             for broker, log in held.items():
                 if leader is not None and log != leader:

@@ -156,7 +156,7 @@ class FaultCommands:
         name = self._node(world, command)
         place = command["topic"], command["partition"], command["offset"]
         turned = disks.flip_bit(world.nodes[name], *place, command.get("field", "records"))
-        note_flip(world, world.nodes[name], place, turned["file"], turned["position"])
+        note_flip(world, world.nodes[name], command, turned["file"], turned["position"])
         return {"node": name, **turned}
 
     def _do_lose_index(self, world: World, command: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@
  * `forked` of a log: from there on it is another one than the leader that was elected, until it is cut there. A follower that is
  * cut behind that place goes on with the leader's records: what stands between `forked` and `joined` is another history.
  * `damaged` of a log: offsets whose bytes a bit flip has changed on that disk, until they are cut. The cluster does not know.
+ * `refuses` of a follower's log: its end, while what the leader sends from there on does not go into it.
  *
  * A log keeps the last batches it has taken, as [base offset, last offset, CRC, bytes]: two replicas
  * whose batch at one offset has two checksums have diverged, and the screen can show it.
@@ -55,6 +56,7 @@ function changeIsr(draft, params) {
  */
 function endAt(log, leo, start = log.start) {
   Object.assign(log, { leo, start, hw: Math.max(start, Math.min(log.hw, leo)) });
+  delete log.refuses;
   if (leo <= log.forked) for (const name of ["forked", "joined"]) delete log[name];
   if (log.damaged?.some((offset) => offset >= leo)) log.damaged = log.damaged.filter((offset) => offset < leo);
   if (log.tail?.some(([, last]) => last >= leo)) log.tail = log.tail.filter(([, last]) => last < leo);
@@ -71,10 +73,17 @@ export function keepStopped(draft, { node, logs }) {
   }
 }
 
+/** All logs that are known: [[topic, partition, broker, log]]. */
+const everyLog = ({ topics }) => Object.entries(topics).flatMap(([topic, { partitions }]) =>
+  Object.entries(partitions).flatMap(([number, { logs }]) => Object.entries(logs).map(([broker, log]) => [topic, number, broker, log])));
+
 /** The logs that a broker has on its disks: [[topic, partition, log]]. */
-function logsOn({ topics }, broker) {
-  return Object.entries(topics).flatMap(([topic, { partitions }]) =>
-    Object.entries(partitions).filter(([, { logs }]) => logs[broker]).map(([number, { logs }]) => [topic, number, logs[broker]]));
+const logsOn = (state, broker) => everyLog(state).filter(([, , id]) => id === String(broker)).map(([topic, number, , log]) => [topic, number, log]);
+
+/** A follower does not take what its leader sends. */
+export function refuse(draft, params, node) {
+  const log = logOf(draft, params, node);
+  if (log) log.refuses = params.offset;
 }
 
 /** The disks of a node are emptied: it has nothing of any log. What it had is kept, for the case that the command is refused. */
@@ -92,14 +101,6 @@ export function putBack(draft, { node, were }) {
     if (logs) logs[brokerOf(node)] = log;
   }
   delete draft.root.wiped;
-}
-
-/** A bit of the batch at `offset` turns over on the disk of a broker; the same one once more, also of a command that was refused, is as it was. */
-export function turnBit(draft, { topic, partition, offset }, broker) {
-  const log = broker === null ? null : draft.own("topics", topic, "partitions", String(partition), "logs", broker);
-  if (!log || offset < log.start || offset >= log.leo) return;
-  const were = log.damaged ?? [];
-  log.damaged = were.includes(offset) ? were.filter((one) => one !== offset) : [...were, offset].sort((one, other) => one - other);
 }
 
 /** The log of an elected leader is what counts: what others have behind its end is theirs alone. */
@@ -237,6 +238,7 @@ export const partitions = {
     const log = logOf(draft, params, node);
     if (!log) return;
     log.leo = params.last_offset + 1;
+    delete log.refuses;
     const batches = batchesOf(partitionOf(draft, params), params, node);
     log.tail = [...(log.tail ?? []), ...batches].slice(-TAIL);
   },
@@ -261,8 +263,18 @@ export const partitions = {
       for (const [broker, [leo, hw, start]] of Object.entries(replicas)) {
         const log = logOf(draft, { topic: name.slice(0, at), partition: name.slice(at + 1) }, brokerNode(broker));
         if (log) Object.assign(log, { leo, hw, start });
+        if (log && log.refuses !== leo) delete log.refuses;
         commit(draft, { topic: name.slice(0, at), partition: name.slice(at + 1) }, broker, hw);
       }
+    }
+  },
+  // Nor is this: all that bit flips have left damaged on disks, [[topic, partition, broker, offsets]].
+  damage(draft, { logs }) {
+    for (const [topic, number, broker] of everyLog(draft.root).filter(([, , , log]) => log.damaged))
+      delete draft.own("topics", topic, "partitions", number, "logs", broker).damaged;
+    for (const [topic, partition, broker, offsets] of logs) {
+      const log = logOf(draft, { topic, partition }, brokerNode(broker));
+      if (log) log.damaged = offsets.filter((offset) => offset < log.leo);
     }
   },
   log_start_moved(draft, params, { node }) {

@@ -1,7 +1,7 @@
 /** Events of processes, links, connections, the coordination tree and the controller. */
 import { brokerMeant } from "./meant.js";
 import { OPERATOR, brokerNode, brokerOf, isMachine, kindOf, zookeeperNode } from "./names.js";
-import { emptyDisks, keepStopped, putBack, turnBit } from "./partitions.js";
+import { emptyDisks, keepStopped, putBack, refuse } from "./partitions.js";
 import { leaveQuorum } from "./quorum.js";
 
 /** The entry of a node: a broker, a client of any name, or a server of the coordination tree; the operator has none. */
@@ -41,10 +41,9 @@ function setClocks(draft, asked) {
   for (const one of wrong) draft.own("brokers", one).clock_ms = 0;
 }
 
-/** What was asked of a built-in client; it holds once the client's process starts. Disks are emptied at once, bits turned, clocks set. */
+/** What was asked of a built-in client; it holds once the client's process starts. Disks are emptied at once, clocks set. */
 function command(draft, { command: asked }) {
   if (asked) setClocks(draft, asked);
-  if (asked?.do === "bit_flip") turnBit(draft, asked, brokerMeant(draft.root, asked));
   if (asked?.do === "wipe") emptyDisks(draft, asked.node ?? brokerNode(asked.broker));
   if (asked?.do === "start_client" && asked.kind) draft.make("wanted")[asked.name] = { kind: asked.kind, settings: asked.settings ?? {} };
   if (asked?.do === "set_client" && draft.root.clients[asked.name]) Object.assign(draft.make("clients", asked.name, "settings"), asked.set);
@@ -81,8 +80,13 @@ const OVER = { PRODUCER_FENCED: "fenced", INVALID_PRODUCER_EPOCH: "fenced", CORR
 
 export const processes = {
   command,
-  client_error(draft, { error, reaction }, { node }) {
-    if (reaction === "give up" && OVER[error] && draft.root.clients[node]) draft.own("clients", node).over = OVER[error];
+  client_error(draft, params, { node }) {
+    const { error, reaction, topic, partition, offset } = params;
+    if (reaction === "fetch again") refuse(draft, params, node);
+    if (reaction !== "give up" || !OVER[error] || !draft.root.clients[node]) return;
+    const client = draft.own("clients", node);
+    client.over = OVER[error];
+    if (typeof offset === "number") client.positions = [...(client.positions ?? []).filter(([of, number]) => of !== topic || number !== partition), [topic, partition, offset]];
   },
   broker_added(draft, { broker, rack, replica_selector }, { node }) {
     const found = {
@@ -92,7 +96,6 @@ export const processes = {
   },
   command_refused(draft, { command: asked }) {
     if (asked.do === "wipe" && draft.root.wiped) putBack(draft, draft.root.wiped);
-    if (asked.do === "bit_flip") turnBit(draft, asked, brokerMeant(draft.root, asked));
   },
   process_started(draft, { incarnation }, { node }) {
     if (draft.root.wiped?.node === node) delete draft.root.wiped;

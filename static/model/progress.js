@@ -4,7 +4,7 @@
  */
 
 /** Codes that nobody steps to and that no story tells. */
-export const SILENT = new Set(["marks", "progress", "lights", "stopped_logs"]);
+export const SILENT = new Set(["marks", "progress", "lights", "stopped_logs", "damage"]);
 
 export const progress = {
   // In front of the end of a broker's process, which makes it hold (partitions.js).

@@ -17,6 +17,11 @@ export const behindDamage = ({ logs }) => [...new Set(Object.values(logs).flatMa
 /** Whether a record of a log is damaged there; where that is not yet, or no more, there is nothing. */
 export const isDamaged = ({ damaged, start, leo }, offset) => offset >= start && offset < leo && (damaged ?? []).includes(offset);
 
+/** What is said in the place of what a follower lacks that does not take it, the longest first; [] of one that does. */
+export const refusal = ({ words }, log, lacks) => (log.refuses === log.leo
+  ? [`${words.t("stage.refuses", { offset: log.leo })} · ${lacks}`, words.t("stage.refuses", { offset: log.leo }), `✕ ${log.leo}`, "✕"]
+  : []);
+
 /** A crack for each damaged record of the log of `id` whose row begins at `x`; `text(offset)`: what stands in its cell, above the crack. */
 export function cracks(view, { axis, name }, log, id, { x, y, tall }, text) {
   return (log.damaged ?? []).filter((offset) => isDamaged(log, offset)).map((offset) => {

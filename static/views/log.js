@@ -16,7 +16,7 @@ import { readersOf } from "../model/readers.js";
 import { sharesOf } from "../model/shares.js";
 import { lastStable } from "../model/transactions.js";
 import { bands, markerAt, shareStrip } from "./bands.js";
-import { behindDamage, cracks, isDamaged } from "./damage.js";
+import { behindDamage, cracks, isDamaged, refusal } from "./damage.js";
 import { h } from "./patch.js";
 
 /** Heights: of a row at least, at most, with room for its readers, and of one beside such a row; of a card's head. */
@@ -191,10 +191,11 @@ function lacking(view, facts, log, x, y, tall) {
   const whole = lost ? view.words.t("stage.vanished", { n: lost }) : view.words.t("stage.lacks", { n });
   // A hole of one or two cells is seen to be one or two; more may be folded, and have their number.
   const short = lost ? `✕ ${brief(lost, room - 24)}` : n * axis.cell > room + axis.cell ? `−${brief(n, room - 10)}` : "";
-  const text = [whole, short].find((one) => one.length * LETTER + 8 <= room) ?? "";
-  const kind = lost ? " lost" : "";
+  const refused = refusal(view, log, whole);
+  const text = [...refused, whole, short].find((one) => wideAs(one) + 8 <= room) ?? "";
+  const kind = lost || refused.length ? " lost" : "";
   return [
-    h("rect", { key: "hole", class: `cell hole${kind}`, x: x + from + 0.5, y: y + 0.5, width: room, height: tall, rx: 2.5 }, h("title", {}, whole)),
+    h("rect", { key: "hole", class: `cell hole${kind}`, x: x + from + 0.5, y: y + 0.5, width: room, height: tall, rx: 2.5 }, h("title", {}, refused[0] ?? whole)),
     text && h("text", { key: "lacks", class: `cell-text lacks${kind}`, x: x + from + room / 2, y: y + tall / 2 + 4.5 }, text),
   ];
 }

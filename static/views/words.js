@@ -71,6 +71,7 @@ function replica(partition, id, words) {
   if (log.leo > end) notes.push(words.t("words.astray", { n: log.leo - end }));
   const harmed = (log.damaged ?? []).filter((offset) => isDamaged(log, offset));
   if (harmed.length) notes.push(words.t("words.damaged", { n: harmed.length, offsets: harmed }));
+  if (log.refuses === log.leo) notes.push(words.t("words.refuses", { offset: log.leo }));
   if (fingerprint(partition, id)?.differs) notes.push(words.t("stage.differs"));
   return words.t("words.replica", { broker: id, leo: log.leo, hw: log.hw, notes: notes.join(", ") });
 }

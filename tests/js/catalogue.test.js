@@ -51,8 +51,9 @@ test("what a disk or a broker says is told in the reader's language, with the fi
   const fault = { code: "disk_fault", node: "broker-1", params: { path: "data/b", error: "append data/b/orders-1/0.log: Input/output error", operation: "log directory offline" } };
   assert.match(en.say(fault), /append data\/b\/orders-1\/0.log: Input\/output error/);
   assert.match(ko.say(fault), /data\/b\/orders-1\/0.log에 추가: 입출력 오류/);
-  const refused = { code: "frame_refused", node: "broker-1", params: { connection: 3, reason: "acks=0 and CORRUPT_MESSAGE for orders-0" } };
-  assert.match(en.say(refused), /acks=0 and CORRUPT_MESSAGE for orders-0/);
+  const refused = { code: "frame_refused", node: "broker-1", params: { connection: null, source: "producer-a", reason: "acks=0 and CORRUPT_MESSAGE for orders-0" } };
+  assert.match(en.say(refused), /from producer a: .*acks=0 and CORRUPT_MESSAGE for orders-0/i);
+  assert.match(en.say({ ...refused, params: { ...refused.params, connection: 3, source: "3" } }), /from connection 3:/);
   assert.match(ko.say(refused), /acks=0인데 orders-0에서 CORRUPT_MESSAGE/);
 });
 

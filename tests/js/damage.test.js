@@ -3,28 +3,40 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axisOf } from "../../static/model/axis.js";
 import { EMPTY, changesState, reduce } from "../../static/model/reduce.js";
-import { behindDamage, cracks, isDamaged } from "../../static/views/damage.js";
+import { behindDamage, cracks, isDamaged, refusal } from "../../static/views/damage.js";
 import { side, sidesText } from "../../static/views/sides.js";
 
 const event = (code, params, node = "operator") => ({ seq: 1, t: 1, code, node, cause: 0, params });
-const flip = (offset, broker = 1) => ({ command: { do: "bit_flip", broker, topic: "orders", partition: 0, offset } });
+const damage = (...found) => event("damage", { logs: found.map(([broker, offsets]) => ["orders", 0, String(broker), offsets]) });
 const log = (leo) => ({ leo, hw: leo, start: 0 });
 const base = { ...EMPTY, brokers: { 1: { state: "running" }, 2: { state: "running" } }, topics: { orders: { partitions: { 0: { leader: 1, replicas: [1, 2], logs: { 1: log(400), 2: log(400) } } } } } };
 const logsOf = (state) => state.topics.orders.partitions[0].logs;
 
-test("a bit that turns over is damage on that disk alone, until it turns back, is cut, or was refused", () => {
-  const harmed = reduce(base, [event("command", flip(200)), event("command", flip(90))]);
+test("what is damaged on disks is said with each flip, and holds until it is cut or the disk is empty", () => {
+  const harmed = reduce(base, [damage([1, [90, 200]])]);
   assert.deepEqual([logsOf(harmed)[1].damaged, logsOf(harmed)[2].damaged], [[90, 200], undefined]);
   assert.deepEqual([199, 200, 201].map((offset) => isDamaged(logsOf(harmed)[1], offset)), [false, true, false]);
-  const after = (...events) => logsOf(reduce(harmed, events))[1]?.damaged ?? [];
-  assert.deepEqual(after(event("command", flip(200))), [90]);
-  assert.deepEqual(after(event("command", flip(5)), event("command_refused", flip(5))), [90, 200]);
-  assert.deepEqual(after(event("truncated", { topic: "orders", partition: 0, before: 400, after: 150 }, "broker-1")), [90]);
-  assert.deepEqual(after(event("command", { command: { do: "wipe", broker: 1 } })), []);
+  const after = (...events) => logsOf(reduce(harmed, events));
+  assert.deepEqual([1, 2].map((id) => after(damage([2, [7]]))[id].damaged), [undefined, [7]], "a bit that has turned back is damage no more");
+  assert.deepEqual(after(event("truncated", { topic: "orders", partition: 0, before: 400, after: 150 }, "broker-1"))[1].damaged, [90]);
+  assert.equal(after(event("command", { command: { do: "wipe", broker: 1 } }))[1].damaged, undefined);
+  assert.ok(!changesState("damage"));
+});
+
+test("a follower that refuses what its leader sends says from where, until it takes something or begins anew", () => {
+  const refused = event("client_error", { api: "Fetch", error: "CORRUPT_MESSAGE", reaction: "fetch again", topic: "orders", partition: 0, offset: 300 }, "broker-2");
+  const short = { ...base, topics: { orders: { partitions: { 0: { leader: 1, replicas: [1, 2], logs: { 1: log(400), 2: log(300) } } } } } };
+  const state = reduce(short, [refused]);
+  const words = { t: (key, { offset }) => `${key} ${offset}` };
+  assert.deepEqual(refusal({ words }, logsOf(state)[1], "100 missing"), []);
+  assert.equal(refusal({ words }, logsOf(state)[2], "100 missing")[0], "stage.refuses 300 · 100 missing");
+  const place = { topic: "orders", partition: 0 };
+  for (const next of [["log_appended", { ...place, base_offset: 300, last_offset: 310 }], ["became_follower", { ...place, leo: 300 }]])
+    assert.deepEqual(refusal({ words }, logsOf(reduce(state, [event(...next, "broker-2")]))[2], ""), [], next[0]);
 });
 
 test("a damaged record is in sight on every broker, and cracked on the one whose disk it is", () => {
-  const partition = reduce(base, [event("command", flip(200))]).topics.orders.partitions[0];
+  const partition = reduce(base, [damage([1, [200]])]).topics.orders.partitions[0];
   const axis = axisOf(partition, 600, [], behindDamage(partition));
   for (const room of [600, 240]) assert.ok(axisOf(partition, room, [], behindDamage(partition)).columns.some(({ from, to }) => from === 200 && to === 201));
   const view = { words: { t: (key, params) => `${key} ${params.broker} ${params.offset}` } };
@@ -37,9 +49,10 @@ test("a damaged record is in sight on every broker, and cracked on the one whose
 
 test("a client that is fenced, or whose next batch is damaged, looks so until it starts again", () => {
   const clients = { a: { kind: "producer", state: "running", settings: {}, acked: 3, failed: 0 }, b: { kind: "consumer", state: "running", settings: {}, read: 2 } };
-  const error = (node, name, reaction) => event("client_error", { api: "EndTxn", error: name, reaction }, node);
+  const error = (node, name, reaction) => event("client_error", { api: "EndTxn", error: name, reaction, topic: "orders", partition: 0, offset: 200 }, node);
   const state = reduce({ ...base, clients }, [error("a", "PRODUCER_FENCED", "give up"), error("b", "CORRUPT_MESSAGE", "give up")]);
   assert.deepEqual([state.clients.a.over, state.clients.b.over], ["fenced", "damaged"]);
+  assert.deepEqual(state.clients.b.positions, [["orders", 0, 200]], "it is seen where it stands");
   assert.equal(reduce({ ...base, clients }, [error("a", "NOT_LEADER_OR_FOLLOWER", "give up"), error("b", "CORRUPT_MESSAGE", "retry")]).clients.a.over, undefined);
   assert.equal(reduce(state, [event("process_ended", { how: "exit" }, "a")]).clients.a.over, "fenced");
   assert.equal(reduce(state, [event("process_started", { incarnation: 2 }, "a")]).clients.a.over, null);

@@ -56,8 +56,10 @@ def in_slices(storage: MemoryStorage, most_bytes: int, journal: Journal, **more:
     """Opened slice by slice, and how many there were."""
     log, slices = open_log(storage, emit=journal.emit, in_slices=True, **more), 0
     while log.opening is not None:
-        checked = log.open(most_bytes)
-        assert checked <= most_bytes + BATCH_WORK  # one batch more at most
+        opening = log.opening
+        work = log.open(most_bytes)
+        assert work <= most_bytes + BATCH_WORK  # one batch more at most
+        assert opening.checked >= 0, "what is gone through once more does not count back"
         slices += 1
     return log, slices
 

@@ -94,5 +94,6 @@ class ControllerClients:
 
     def _refuse(self, client: _Client, reason: str) -> None:
         if self.clients.pop(client.number, None) is not None:
-            self.node.emit(events.FRAME_REFUSED, connection=client.number, reason=reason)
+            source = str(client.number)
+            self.node.emit(events.FRAME_REFUSED, connection=client.number, source=source, reason=reason)
             self.node.close_connection(client.number, reason)
