@@ -3,7 +3,7 @@
     t       0.00   0.25   0.50   0.75 ...     a look at most every EVERY_US of virtual time
     acked   0      41     99     99           one that is like the last is not kept
 
-A broker's end has one more in front of it, whenever it is.
+A broker's end has one more in front of it, whenever it is; so have other turns of a story, at most every TURN_US.
 
 Kept beside the journal, so its bytes do not depend on who looks on, and handed out with the past
 (`Branch.history`). Never more than `KEPT`: of the older half every second look goes.
@@ -17,13 +17,18 @@ from typing import Any
 
 import orjson
 
-from broker_core.kernel.events import PROCESS_ENDED
+from broker_core.kernel import events
 from broker_core.kernel.journal import Row
 from broker_core.kernel.names import is_broker
 from broker_core.kernel.world import World
 from lab.clusters.progress import CLIENT_KINDS, observe_progress, shown
 
 EVERY_US = 250_000
+TURN_US = 20_000
+TURNS = frozenset(code.name for code in (
+    events.CONTROLLER_ELECTED, events.LEADER_ELECTED, events.ISR_SHRUNK, events.ISR_EXPANDED, events.TRUNCATED,
+))  # fmt: skip
+"""Where one stops to look, so that what clients had done must not be older than what the logs hold."""
 KEPT = 2000
 
 
@@ -33,7 +38,7 @@ class Figures:
     def __init__(self, world: World) -> None:
         self.world = world
         self.rows: list[Row] = []
-        self._next_us = 0
+        self._next_us = self._turn_us = 0
         self._last = b""
         self._machines: dict[str, Any] = {}
         self._ended: dict[str, dict[str, Any]] = {}
@@ -49,9 +54,13 @@ class Figures:
 
     def _take(self, row: Row) -> None:
         """The machine of a client that has ended is gone: what it had done by then is noted. When a broker ends, what
-        all had done is noted in front of it: at that moment acknowledged records are counted against lost ones."""
+        all had done is noted in front of it: at that moment acknowledged records are counted against lost ones. So
+        it is where somebody is elected, or an ISR changes."""
         seq, t_us, name, code = row[:4]
-        if code != PROCESS_ENDED.name:
+        if code in TURNS and t_us >= self._turn_us:
+            self._turn_us = t_us + TURN_US
+            self._note(seq - 1, t_us)
+        if code != events.PROCESS_ENDED.name:
             return
         if name in self._machines:
             self._ended[name] = self._machines.pop(name).view()

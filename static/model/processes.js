@@ -86,7 +86,9 @@ export const processes = {
     if (reaction !== "give up" || !OVER[error] || !draft.root.clients[node]) return;
     const client = draft.own("clients", node);
     client.over = OVER[error];
-    if (typeof offset === "number") client.positions = [...(client.positions ?? []).filter(([of, number]) => of !== topic || number !== partition), [topic, partition, offset]];
+    if (typeof offset !== "number") return;
+    const others = (client.positions ?? []).filter(([of, number]) => of !== topic || number !== partition);
+    client.positions = [...others, [topic, partition, offset]];
   },
   broker_added(draft, { broker, rack, replica_selector }, { node }) {
     const found = {

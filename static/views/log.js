@@ -195,7 +195,8 @@ function lacking(view, facts, log, x, y, tall) {
   const text = [...refused, whole, short].find((one) => wideAs(one) + 8 <= room) ?? "";
   const kind = lost || refused.length ? " lost" : "";
   return [
-    h("rect", { key: "hole", class: `cell hole${kind}`, x: x + from + 0.5, y: y + 0.5, width: room, height: tall, rx: 2.5 }, h("title", {}, refused[0] ?? whole)),
+    h("rect", { key: "hole", class: `cell hole${kind}`, x: x + from + 0.5, y: y + 0.5, width: room, height: tall, rx: 2.5 },
+      h("title", {}, refused[0] ?? whole)),
     text && h("text", { key: "lacks", class: `cell-text lacks${kind}`, x: x + from + room / 2, y: y + tall / 2 + 4.5 }, text),
   ];
 }

@@ -296,6 +296,7 @@ export function legend(view) {
   const partitions = Object.entries(topic?.partitions ?? {});
   const lost = partitions.some(([number]) => fatesOf(desk?.receipts?.found ?? null, `${topicName}-${number}`).lost.size > 0);
   const read = Object.values(state.groups).some(({ offsets }) => topicName in (offsets ?? {}));
+  const alone = partitions.some(([number]) => readersOf(state, topicName, number).length > 0);
   const logs = partitions.flatMap(([, { logs: each }]) => Object.values(each));
   const doubled = logs.some((log) => doubledIn(log).size > 0);
   const behind = partitions.some(([number]) => fatesOf(desk?.receipts?.found ?? null, `${topicName}-${number}`).reordered.size > 0);
@@ -306,6 +307,7 @@ export function legend(view) {
     entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"),
     lost ? entry("astray", "stage.legend.lost", "✕") : null, entry("astray", "stage.legend.absent", "⊘"), entry("bar", "stage.legend.hw"),
     read ? [entry("glyph reads", "stage.legend.reads", "▲"), entry("glyph reads", "stage.legend.position", "△")] : null,
+    alone && !read ? entry("glyph reads", "stage.legend.alone", "▲") : null,
     logs.some(({ damaged = [] }) => damaged.length > 0) ? entry("astray", "stage.legend.damaged", DAMAGED) : null,
     doubled ? entry("glyph sign", "stage.legend.doubled", "×2") : null, behind ? entry("glyph sign", "stage.legend.reordered", "⇄") : null,
     transacted

@@ -15,7 +15,7 @@ from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 from lab.experiments.run import run_scenario
 from lab.experiments.verify import verify
-from lab.figures import EVERY_US, Figures
+from lab.figures import EVERY_US, TURN_US, Figures
 from lab.live import LiveLab
 from lab.scenarios import grammar
 from tests.conftest import free_ports
@@ -115,3 +115,13 @@ def test_right_before_a_broker_ends_all_that_was_acknowledged_is_counted() -> No
     seq, t_us, _, code, _, figures_then = looked.rows[-1]
     assert (seq, t_us, code) == (end[0] - 1, end[1], "progress")
     assert json.loads(orjson.dumps(figures_then))["clients"][NAME]["acked"] == acked > 100
+
+
+def test_turns_of_a_story_have_the_figures_of_their_moment_but_not_each_of_a_thousand() -> None:
+    world = build_world(run_from_dict({"cluster": {"brokers": 1, "preset": "teaching"}, "seed": 1}))
+    looked = Figures(world)
+    for n, t_us in enumerate((1_000_000, 1_000_001, 1_000_002, 1_000_001 + TURN_US)):
+        looked._last = b""  # as if something had moved each time
+        looked._take((10 + n, t_us, "broker-1", "leader_elected", 0, {}))
+        looked._take((10 + n, t_us, "broker-1", "segment_rolled", 0, {}))
+    assert [(row[0], row[1]) for row in looked.rows] == [(9, 1_000_000), (12, 1_000_001 + TURN_US)]
