@@ -18,9 +18,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from broker_core.kernel.chunks import Chunks
 from broker_core.kernel.errors import StorageError
@@ -36,6 +36,8 @@ HELD = 448
 DESCRIPTORS = 400
 IOV_MAX = 512
 COPY = 1 << 20
+Opened = TypeVar("Opened")
+_READ_WRITE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 
 
 class DiskCaches:
@@ -74,6 +76,15 @@ class DiskCaches:
         self._open.pop(file, None)
 
 
+def in_directory(path: str, opened: Callable[[str], Opened]) -> Opened:
+    """Open a file; its directory is made when it is missing. To ask for that first costs more than to open."""
+    try:
+        return opened(path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return opened(path)
+
+
 class DiskFile:
     """One append-only file on a real disk."""
 
@@ -89,7 +100,7 @@ class DiskFile:
         self.faults: DiskFaults | None = None
         self.damaged = False
         try:
-            facts = (root / path).stat()
+            facts = os.stat(f"{root}/{path}")
             self.size = self.flushed = facts.st_size
             self._shared = facts.st_size if facts.st_nlink > 1 else 0
         except FileNotFoundError:
@@ -111,10 +122,8 @@ class DiskFile:
 
     def _descriptor(self) -> int:
         if self._fd < 0:
-            real = self.root / self.path
             try:
-                real.parent.mkdir(parents=True, exist_ok=True)
-                self._fd = os.open(real, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                self._fd = in_directory(f"{self.root}/{self.path}", lambda real: os.open(real, _READ_WRITE, 0o644))
             except OSError as error:
                 raise StorageError(self.path, "open", error.strerror or str(error)) from error
             self.caches.used(self)
@@ -258,13 +267,16 @@ class DiskStorage(FileTable[DiskFile]):
 
     def exists(self, path: str) -> bool:
         try:
-            return (self.root / path).exists()
+            os.stat(f"{self.root}/{path}")
+            return True
+        except (FileNotFoundError, NotADirectoryError):
+            return False
         except OSError as error:
             raise StorageError(path, "read", error.strerror or str(error)) from error
 
     def list(self, directory: str) -> list[str]:
         try:
-            return sorted(os.listdir(self.root / directory))
+            return sorted(os.listdir(f"{self.root}/{directory}"))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -305,11 +317,10 @@ class DiskStorage(FileTable[DiskFile]):
 
     def write_text(self, path: str, text: str) -> None:
         self._check(path, "write")
-        real = self.root / path
-        temporary = real.with_name(real.name + ".tmp")
+        real = f"{self.root}/{path}"
+        temporary = f"{real}.tmp"
         try:
-            real.parent.mkdir(parents=True, exist_ok=True)
-            with open(temporary, "w", encoding="utf-8") as file:
+            with in_directory(temporary, lambda name: open(name, "w", encoding="utf-8")) as file:
                 file.write(text)
             os.replace(temporary, real)
         except OSError as error:

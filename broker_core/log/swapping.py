@@ -40,6 +40,8 @@ def replace_segments(log: PartitionLog, old: Sequence[LogSegment], new: LogSegme
 def finish_swaps(storage: Storage, directory: str) -> None:
     """At a start: what was `.cleaned` is deleted, what was `.swap` becomes the log."""
     names = storage.list(directory)
+    if not any(name.endswith((CLEANED, SWAP)) for name in names):
+        return
     unfinished = {int(name[:20]): True for name in names if name.endswith(CLEANED) and name[:20].isdigit()}
     for name in names:
         if name.endswith(CLEANED) or (name.endswith(SWAP) and name[:20].isdigit() and int(name[:20]) in unfinished):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 import uuid
+from pathlib import Path
 
 import pytest
 
+from broker_core.drivers.files import DiskStorage
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import InvalidConfig, LogConfig, LogManager
@@ -35,6 +38,22 @@ def test_a_new_partition_goes_where_the_fewest_are_by_count() -> None:
     assert [manager.dir_of(log) for log in manager.logs()] == ["disk-a", "disk-b"] * 2 + ["disk-a"]
     assert manager.get("orders", 4) is manager.get_or_create("orders", 4)
     assert manager.get("orders", 5) is None
+
+
+def test_a_new_partition_asks_little_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A topic of a thousand is made in one event: a thousand times this."""
+    storage = DiskStorage(tmp_path)
+    manager = LogManager(storage, ("disk-a",), LogConfig(), 1)
+    manager.load(NOW)
+    manager.get_or_create("orders", 0, topic_id=TOPIC_ID, now_ms=NOW)
+    asked: list[str] = []
+    for name in ("listdir", "mkdir", "stat", "open", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *given, name=name, real=real, **more: (asked.append(name), real(*given, **more))[1])
+    manager.get_or_create("orders", 1, topic_id=TOPIC_ID, now_ms=NOW)
+    monkeypatch.undo()
+    storage.close()
+    assert {name: asked.count(name) for name in asked} == {"listdir": 2, "mkdir": 1, "stat": 7, "open": 4, "replace": 1}
 
 
 def test_a_clean_stop_is_told_from_a_crash() -> None:
