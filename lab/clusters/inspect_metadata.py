@@ -90,6 +90,16 @@ def metadata_record(world: World, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def without_effect(world: World) -> set[int]:
+    """Offsets of the records that change nothing (NoOp); none where there is no metadata log."""
+    try:
+        process, _, _ = _place(world, "")
+    except CommandError:
+        return set()
+    entries = _entries(process, None, process.raft.log.start_offset)
+    return {one.record.offset for one in entries if not one.control and _read(one) is r.NO_OP}
+
+
 # -- where -----------------------------------------------------------------------------------
 def _place(world: World, name: str) -> tuple[QuorumReplica, str | None, int | None]:
     """Process, name of a snapshot, first record (`LAST`: see `metadata`)."""

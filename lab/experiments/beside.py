@@ -21,7 +21,7 @@ not written anew. What exists in one generation only is named in `ONLY`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,13 @@ from typing import Any
 import orjson
 
 from broker_core.kernel import events
-from broker_core.kernel.errors import CommandError, Refusal
+from broker_core.kernel.errors import Refusal
 from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import RUNNING
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
-from lab.clusters import inspect
+from lab.clusters.inspect_beliefs import beliefs
+from lab.clusters.inspect_metadata import without_effect
 from lab.experiments.anew import execute_again
 from lab.experiments.comparison import Row, longest_outage_of
 from lab.experiments.directory import INPUTS, JOURNAL, read_facts
@@ -62,6 +63,7 @@ _CODES = frozenset(code.name for code in (*_BOTH, *ONLY["zookeeper"], *ONLY["kra
 _HEARD = (events.METADATA_APPENDED.name, events.WATCH_FIRED.name)
 Span = list[Any]  # [from_us, until_us, id or None]
 Belief = dict[str, Any]
+Place = tuple[str, int]
 
 
 class NotBeside(Refusal):
@@ -77,15 +79,13 @@ class Looks:
     beliefs: list[tuple[int, list[Belief]]] = field(default_factory=list)
     disagree_us: int = 0
 
-    def see(self, world: World, now_us: int, since_us: int, partition: str) -> None:
+    def see(self, world: World, now_us: int, since_us: int, partition: Place) -> None:
         """The state at `now_us`, which counts for the time since the last look."""
         truth = truth_of(world)
         node = truth.controller_node()
         _note(self.controller, now_us, truth.controller_id() if _runs(world, node) else None)
-        try:
-            rows: list[Belief] = inspect.partition(world, partition)["beliefs"]
-        except CommandError:
-            rows = []  # there is no such partition yet
+        state = truth.partition_state(*partition)
+        rows = [] if state is None else beliefs(world, *partition, state)  # none: there is no such partition yet
         leader = rows[0]["leader"] if rows else -1
         _note(self.leader, now_us, leader if _runs(world, broker_node(leader)) else None)
         if not self.beliefs or self.beliefs[-1][1] != rows:
@@ -137,27 +137,28 @@ def _told(path: Path) -> dict[str, Any]:
     world = execute_again(path)
     processes = sorted(world.nodes)
     looks = _look_on(world, path, began, until, partition)
-    rows = [row for row in _rows(path, began, began + until) if _is_about(row, partition)]
+    rows = [row for row in _rows(path, began, began + until) if _is_about(row, partition[0])]
+    shown = _shown(rows, began, without_effect(world))
     in_full = facts["spec"].get("record_level") != "transitions"
     return {
         "run": path.name, "scenario": scenario.name, "variant": facts.get("variant") or "",
-        "generation": generations.own(facts["scenario"]), "partition": partition, "until_us": until,
+        "generation": generations.own(facts["scenario"]), "partition": f"{partition[0]}-{partition[1]}", "until_us": until,
         "processes": processes, "controller": looks.controller, "leader": looks.leader,
         "beliefs": [{"t_us": at, "rows": seen} for at, seen in looks.beliefs],
         "figures": _figures(rows, looks, in_full) | {"outage_us": _outage_us(path)},
-        "events": _shown(rows, began), "only": {name: [one.name for one in codes] for name, codes in ONLY.items()},
+        "events": shown, "only": {name: [one.name for one in codes] for name, codes in ONLY.items()},
     }  # fmt: skip
 
 
-def _partition_of(document: dict[str, Any]) -> str:
+def _partition_of(document: dict[str, Any]) -> Place:
     """The partition that is looked at: that of the lesson's moment, else the first one of the first topic."""
     where = (document.get("moment") or {}).get("where") or {}
     first: Any = (document.get("topics") or [""])[0]
     name = first.get("name", "") if isinstance(first, dict) else first
-    return f"{where.get('topic') or name}-{where.get('partition') or 0}"
+    return where.get("topic") or name, where.get("partition") or 0
 
 
-def _look_on(world: World, path: Path, began_us: int, length_us: int, partition: str) -> Looks:
+def _look_on(world: World, path: Path, began_us: int, length_us: int, partition: Place) -> Looks:
     grid_us = max(FINEST_US, length_us // LOOKS)
     again = Reexecution(world, path / INPUTS, Nobody(), target_us=began_us)
     looks, since = Looks(), 0
@@ -179,9 +180,9 @@ def _rows(path: Path, from_us: int, until_us: int) -> Iterator[Row]:
                 yield row
 
 
-def _is_about(row: Row, partition: str) -> bool:
+def _is_about(row: Row, topic: str) -> bool:
     """Of what happens to topics only that which happens to the one that is looked at."""
-    topic, tree = partition.rpartition("-")[0], "/brokers/topics/"
+    tree = "/brokers/topics/"
     path = str(row[5].get("path", ""))
     return row[5].get("topic", topic) == topic and (tree not in path or path.startswith(f"{tree}{topic}/"))
 
@@ -219,7 +220,16 @@ def _absent_us(spans: list[Span]) -> int:
     return sum(until - begin for begin, until, who in spans if who is None)
 
 
-def _shown(rows: list[Row], began_us: int) -> list[Row]:
-    """As the wire has them, with times from the beginning of the clients; of what is many only the first `TOLD`."""
-    quiet = [row for row in rows if row[3] not in _HEARD or (row[5].get("role") == "leader")]
-    return [[row[0], row[1] - began_us, row[3], row[2], *row[4:]] for row in quiet[:TOLD]]
+def _shown(rows: list[Row], began_us: int, without_effect: Container[int]) -> list[Row]:
+    """As the wire has them, with times from the beginning of the clients; of what is many only the first `TOLD`.
+
+    Two NoOp records a second would push out all else: `without_effect` has their offsets."""
+    told = [row for row in rows if row[3] not in _HEARD or _changes(row[5], without_effect)]
+    return [[row[0], row[1] - began_us, row[3], row[2], *row[4:]] for row in told[:TOLD]]
+
+
+def _changes(params: dict[str, Any], without_effect: Container[int]) -> bool:
+    """Whether the leader of the quorum has written anything but NoOp records."""
+    if params.get("role") != "leader":
+        return False
+    return any(offset not in without_effect for offset in range(params["base_offset"], params["last_offset"] + 1))

@@ -9,7 +9,7 @@ import pytest
 from tests.shared_runs import run_once
 
 from broker_core.kernel import events
-from lab.experiments.beside import Looks, NotBeside, _figures, beside
+from lab.experiments.beside import Looks, NotBeside, _figures, _told, beside
 
 
 def ran(name: str, generation: str, variant: str | None = None) -> Path:
@@ -77,3 +77,10 @@ def test_a_controller_that_was_elected_before_the_clients_began_has_no_time_of_r
     assert (found["read_us"], found["read_partitions"], found["controller_elections"]) == (None, 3, 1)
     found = _figures([row(4, events.CONTROLLER_ELECTED), loaded, again], Looks(), True)
     assert found["read_us"] == 6
+
+
+def test_records_that_change_nothing_are_counted_and_not_told() -> None:
+    told = _told(ran("two-promises", "kraft"))
+    written = [row[5] for row in told["events"] if row[2] == events.METADATA_APPENDED.name]
+    assert 0 < sum(one["last_offset"] - one["base_offset"] + 1 for one in written) < told["figures"]["metadata_records"] / 2
+    assert all(one["role"] == "leader" for one in written)
