@@ -3,11 +3,11 @@
 | what happened | what follows |
 |---|---|
 | the leader has written, and flushed | its own end counts for the high watermark; parked fetches are answered |
-| a follower has copied, and flushed | with its next Fetch the leader learns of it |
+| a follower has copied, and flushed if it may have a vote | with its next Fetch the leader learns of it |
 | a voters' record came in or was cut off | other voters decide, from now on |
 | the high watermark has moved | listeners are told, changes of voters are complete, followers hear of it |
 
-Both sides flush first: what counts for a majority must survive a power loss. Source: KafkaRaftClient.appendAsLeader,
+Leader and voters flush first: what counts for a majority must survive a power loss. Source: KafkaRaftClient.appendAsLeader,
 appendAsFollower, onUpdateLeaderHighWatermark, updateFollowerHighWatermark.
 """
 
@@ -46,10 +46,15 @@ class Progress:
         self.client.fetching.wake()
 
     def copied(self, records: Sequence[Any]) -> None:
-        """A follower appends what came. Raises RecordsError, LogError, StorageError."""
+        """A follower appends what came. Raises RecordsError, LogError, StorageError.
+
+        A voter flushes before it asks on, for its next fetch says that it has the records; so does a controller without
+        a vote, which the leader may have among the voters already. A broker that only reads along promises nobody
+        anything, and leaves the flush to the operating system (KafkaRaftClient.appendAsFollower)."""
         control = _holds_control(records)
         first, last = self.client.log.append_as_follower(records)
-        self.client.log.flush()
+        if self.client.quorum.is_voter or self.client.own.listeners:
+            self.client.log.flush()
         self._appended(first, last, sum(map(len, records)), "follower", control)
 
     def _appended(self, first: int, last: int, size: int, role: str, control: bool) -> None:

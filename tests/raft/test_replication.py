@@ -38,6 +38,22 @@ def test_an_observer_follows_without_a_vote():
     assert not [row for node, row in quorum.events("quorum_vote") if node == quorum.node(9)]
 
 
+def test_who_may_have_a_vote_flushes_what_it_copies_and_a_broker_leaves_that_to_its_system():
+    quorum = Quorum(ids=(1, 2, 3, 8, 9), voters=(1, 2, 3))
+    broker = quorum[9].raft
+    broker.own = broker.own._replace(listeners=())  # 8 is a controller that has no vote yet
+    quorum.wait_for_leader()
+    offset = quorum.append(b"a")
+    quorum.run(1)
+    flushed = {one: quorum[one].raft.log.log.recovery_point for one in quorum.ids}
+    assert all(flushed[one] > offset for one in (1, 2, 3, 8))
+    assert flushed[9] <= offset < broker.log.end_offset
+    quorum.world.power_loss(quorum.node(9))
+    quorum.world.start_node(quorum.node(9))
+    quorum.run(2)
+    assert quorum[9].values == [b"a"], "what it lost it has from the leader again"
+
+
 def test_an_observer_finds_a_new_leader():
     quorum = Quorum([1, 2, 3, 9], voters=[1, 2, 3])
     first = quorum.wait_for_leader()
