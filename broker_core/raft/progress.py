@@ -7,8 +7,8 @@
 | a voters' record came in or was cut off | other voters decide, from now on |
 | the high watermark has moved | listeners are told, changes of voters are complete, followers hear of it |
 
-Leader and voters flush first: what counts for a majority must survive a power loss. Source: KafkaRaftClient.appendAsLeader,
-appendAsFollower, onUpdateLeaderHighWatermark, updateFollowerHighWatermark.
+Leader and voters flush first: what counts for a majority must survive a power loss. Source: in KafkaRaftClient
+appendAsLeader, appendAsFollower, onUpdateLeaderHighWatermark, updateFollowerHighWatermark.
 """
 
 from __future__ import annotations

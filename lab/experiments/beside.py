@@ -142,7 +142,7 @@ def _told(path: Path) -> dict[str, Any]:
     in_full = facts["spec"].get("record_level") != "transitions"
     return {
         "run": path.name, "scenario": scenario.name, "variant": facts.get("variant") or "",
-        "generation": generations.own(facts["scenario"]), "partition": f"{partition[0]}-{partition[1]}", "until_us": until,
+        "generation": generations.own(facts["scenario"]), "partition": "{}-{}".format(*partition), "until_us": until,
         "processes": processes, "controller": looks.controller, "leader": looks.leader,
         "beliefs": [{"t_us": at, "rows": seen} for at, seen in looks.beliefs],
         "figures": _figures(rows, looks, in_full) | {"outage_us": _outage_us(path)},
