@@ -172,7 +172,7 @@ def _serve(
         # What has to be reached elsewhere is tried before anybody is told that the lab is there.
         needed = any(name in os.environ for name in ELSEWHERE)
         server = _page(lab, listener, more, words) if listener and needed else None
-        announce(lab, [(host, port) for _, host, port in addresses.kafka], listener, words)
+        announce(lab, [(host, port) for _, host, port in addresses.kafka], listener, words, more.labs > 0)
         if listener is None:
             gc.enable()
             with signals.waiting():
@@ -241,10 +241,14 @@ def _end_with(lab: LiveLab, server: Any) -> None:
     server.should_exit = True
 
 
-def announce(lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.socket | None, words: Words) -> None:
-    """Addresses first, then how to attach and how to stop."""
+def announce(
+    lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.socket | None, words: Words, room: bool = False
+) -> None:
+    """Addresses first, then how to attach and how to stop. `room`: for more labs, so for a class."""
     host, port = brokers[0]
     lines = [] if listener is None else [f"Page: {page_address(listener)}"]
+    if listener is not None and room:
+        lines.append(f"Classes: {page_address(listener)}classes/    ({words.say('up.classes')})")
     lines += [
         f"Kafka: {','.join(f'{host}:{port}' for host, port in brokers)}",
         f"Attach: kcat -b {host}:{port} -t orders -P    ({words.say('up.attach')})",

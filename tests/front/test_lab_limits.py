@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
+
 import pytest
 
 from cli.errors import CommandError
 from cli.parser import FOR_A_CLASS, build_parser
-from cli.up import limits_of
+from cli.up import announce, limits_of, make_spec
+from cli.words import Words
 from lab.limits import UNLIMITED, Limits
+from lab.live import LiveLab
 
 
 def limits(*words: str) -> Limits:
@@ -24,6 +29,16 @@ def test_a_server_for_a_class_can_be_reached_and_gives_each_a_part_of_the_machin
     assert (found.host, found.labs, found.command) == ("0.0.0.0", 40, ("up", "up")) and found.hosts >= 1
     assert limits("serve", "--class") == Limits(**FOR_A_CLASS)
     assert limits("serve", "--class", "--lab-limit", "records=0").records == 0
+
+
+def test_whoever_serves_a_class_is_told_where_to_make_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for given, told in ((["serve", "--class"], 1), (["up"], 0)):
+        found = build_parser().parse_args(given)
+        lab = LiveLab(make_spec(found), tmp_path)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            announce(lab, [("127.0.0.1", 9092)], listener, Words("ko"), found.labs > 0)
+            place = f"http://127.0.0.1:{listener.getsockname()[1]}/classes/"
+        assert capsys.readouterr().out.count(f"\nClasses: {place}    (여기서 반을 만듭니다.") == told
 
 
 @pytest.mark.parametrize("given", ["disk=3", "disk_mb", "disk_mb=-1", "disk_mb=x", "="])
