@@ -5,6 +5,9 @@
 
 A broker's end has one more in front of it, whenever it is; so have other turns of a story, at most every TURN_US.
 
+While a busy second is summed up no event tells where logs end: then the marks of those that have moved stand with the
+figures ("marks", as in the feed of a live run), if there are not more than `MOST_LOGS`.
+
 Kept beside the journal, so its bytes do not depend on who looks on, and handed out with the past
 (`Branch.history`). Never more than `KEPT`: of the older half every second look goes.
 """
@@ -21,6 +24,7 @@ from broker_core.kernel import events
 from broker_core.kernel.journal import Row
 from broker_core.kernel.names import is_broker
 from broker_core.kernel.world import World
+from lab.clusters.observe import brokers, observe_marks, partitions_of
 from lab.clusters.progress import CLIENT_KINDS, observe_progress, shown
 
 EVERY_US = 250_000
@@ -30,6 +34,7 @@ TURNS = frozenset(code.name for code in (
 ))  # fmt: skip
 """Where one stops to look, so that what clients had done must not be older than what the logs hold."""
 KEPT = 2000
+MOST_LOGS = 1000
 
 
 class Figures:
@@ -42,6 +47,8 @@ class Figures:
         self._last = b""
         self._machines: dict[str, Any] = {}
         self._ended: dict[str, dict[str, Any]] = {}
+        self._summed = False
+        self._marks: dict[str, dict[str, list[int]]] = {}
         self.attach()
 
     def attach(self) -> None:
@@ -57,6 +64,7 @@ class Figures:
         all had done is noted in front of it: at that moment acknowledged records are counted against lost ones. So
         it is where somebody is elected, or an ISR changes."""
         seq, t_us, name, code = row[:4]
+        self._summed |= code == events.SUMMED_UP.name
         if code in TURNS and t_us >= self._turn_us:
             self._turn_us = t_us + TURN_US
             self._note(seq - 1, t_us)
@@ -77,13 +85,25 @@ class Figures:
         self._note(world.seq, world.now_us)
 
     def _note(self, seq: int, t_us: int) -> None:
-        text = orjson.dumps(self.now(), option=orjson.OPT_NON_STR_KEYS)
+        text = orjson.dumps({**self.now(), **self._moved()}, option=orjson.OPT_NON_STR_KEYS)
         if text == self._last:
             return
         self._last = text
         self.rows.append(_row(seq, t_us, text))
         if len(self.rows) > KEPT:
             del self.rows[1 : KEPT // 2 : 2]
+
+    def _moved(self) -> dict[str, Any]:
+        """{"marks": those of the logs that have moved}, if events of late were summed up."""
+        world = self.world
+        if not (self._summed or world.journal.summing):
+            return {}
+        self._summed = False
+        if sum(len(partitions_of(node)) for _, node in brokers(world)) > MOST_LOGS:
+            return {}
+        before, self._marks = self._marks, observe_marks(world)
+        moved = {name: marks for name, marks in self._marks.items() if marks != before.get(name)}
+        return {"marks": moved} if moved else {}
 
     def inherit(self, rows: list[tuple[int, int, bytes]]) -> None:
         """What a course has in common with the run that it goes on from: (event, time, figures as JSON)."""

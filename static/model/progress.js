@@ -2,6 +2,7 @@
  * Rows that are not events of the journal: what clients have done, what pipelines hold, which lights turned, what lies
  * on the disks of a broker that ends.
  */
+import { partitions } from "./partitions.js";
 
 /** Codes that nobody steps to and that no story tells. */
 export const SILENT = new Set(["marks", "progress", "lights", "stopped_logs", "damage"]);
@@ -11,7 +12,8 @@ export const progress = {
   stopped_logs(draft, { logs }, { node }) {
     draft.root.ending = { node, logs };
   },
-  progress(draft, { clients, pipelines, neighbours }) {
+  progress(draft, { clients, pipelines, neighbours, marks }) {
+    if (marks) partitions.marks(draft, marks);
     for (const [name, figures] of Object.entries(neighbours ?? {})) Object.assign(draft.make("neighbours", name), figures);
     for (const [name, figures] of Object.entries(clients ?? {})) if (draft.root.clients[name]) Object.assign(draft.make("clients", name), figures);
     if (Object.keys({ ...draft.root.pipelines, ...pipelines }).length) draft.root.pipelines = pipelines ?? {};

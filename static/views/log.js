@@ -319,7 +319,7 @@ function readers(view, facts, found, scale, x, y, deep) {
       position !== null && position !== from && h("path", {
         key: "position", class: "position", d: `M${read.toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z`
       }),
-      deep && left !== null && h("text", { key: "who", class: "reader-name", x: left, y: y + 8 }, sign));
+      deep && left !== null && h("text", { key: "who", class: "reader-name", x: left, y: y + 9 }, sign));
   });
 }
 

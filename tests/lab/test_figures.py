@@ -125,3 +125,22 @@ def test_turns_of_a_story_have_the_figures_of_their_moment_but_not_each_of_a_tho
         looked._take((10 + n, t_us, "broker-1", "leader_elected", 0, {}))
         looked._take((10 + n, t_us, "broker-1", "segment_rolled", 0, {}))
     assert [(row[0], row[1]) for row in looked.rows] == [(9, 1_000_000), (12, 1_000_001 + TURN_US)]
+
+
+def test_where_logs_end_is_told_with_the_figures_while_events_are_summed_up() -> None:
+    spec = {
+        "cluster": {"brokers": 1, "preset": "teaching"}, "seed": 3, "topics": [{"name": "orders", "partitions": 1, "replication_factor": 1}],
+        "clients": [{"name": NAME, "kind": "producer", "topic": "orders", "rate": 400, "settings": {"acks": "1"}}],
+    }  # fmt: skip
+    world = build_world(run_from_dict(spec))
+    world.journal.budget = 40
+    looked = Figures(world)
+    run(world, 3)
+    do(world, do="create_topic", topic="orders", partitions=1, replication_factor=1)
+    do(world, do="start_client", name=NAME)
+    for _ in range(40):
+        run(world, 0.1)
+        looked.look()
+    told = [json.loads(orjson.dumps(row[5])) for row in looked.rows]
+    ends = [one["marks"]["orders-0"]["1"][0] for one in told if "orders-0" in one.get("marks", {})]
+    assert len(ends) >= 5 and ends == sorted(set(ends)) and ends[-1] >= told[-1]["clients"][NAME]["acked"] - 200
