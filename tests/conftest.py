@@ -21,7 +21,7 @@ from hypothesis import settings
 
 import broker_core
 from lab import heap
-from tests import outside, spending, spreading
+from tests import outside, spending, spreading, time_box
 
 PATIENCE_S = 90  # a test waits this long for what comes at once: the disk of a shared machine may stand still for half a minute
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -29,7 +29,7 @@ IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for plugin in (outside, spending, spreading):
+    for plugin in (outside, spending, spreading, time_box):
         config.pluginmanager.register(plugin)
     settings.register_profile("patient", deadline=None)  # no example is wrong because the machine was busy
     settings.load_profile("patient")

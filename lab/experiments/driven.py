@@ -40,6 +40,9 @@ class Driven:
         self.world: World = build_world(self.spec, storage_factory)
         self._restless: tuple[str, int] | None = None
         """The partition that was seen not to rest last: of ten thousand it is the one to ask first."""
+        self._wanted = [(topic.name, number) for topic in self.spec.topics for number in range(topic.partitions)]
+        self._led = 0
+        """So many of them were seen with a leader, one after the other: of ten thousand the next one is asked first."""
 
     def _run_until(self, time_us: int) -> None:
         """As fast as it goes."""
@@ -91,7 +94,19 @@ class Driven:
         return formed(self.world, self.spec)
 
     def _all_led(self) -> bool:
-        return all_led(self.world, self.spec.topics)
+        """Every partition that should be there has a leader that serves it."""
+        truth = truth_of(self.world)
+        while self._led < len(self._wanted):
+            if not self._is_led(*self._wanted[self._led], truth.partition_state(*self._wanted[self._led])):
+                return False
+            self._led += 1
+        there = truth.topics()
+        made = all(len(there.get(topic.name, {})) >= topic.partitions for topic in self.spec.topics)
+        return made and all(self._is_led(topic, number, state) for topic in there for number, state in there[topic].items())
+
+    def _is_led(self, topic: str, number: int, state: State | None) -> bool:
+        node = None if state is None else self.world.nodes.get(broker_node(state["leader"]))
+        return node is not None and (topic, number) in observe.partitions_of(node)
 
     def _at_rest(self) -> bool:
         """Every broker is registered, every replica in the ISR, every high watermark at the end of the log."""
@@ -141,16 +156,3 @@ def formed(world: World, spec: RunSpec) -> bool:
         return False
     machines: list[Any] = [node.machine for _, node in observe.brokers(world)]
     return spec.cluster.ensemble == 1 or all(one is None or sorted(one.cache.brokers) == wanted for one in machines)
-
-
-def all_led(world: World, topics: list[TopicSpec]) -> bool:
-    """Every partition that should be there has a leader that serves it."""
-    there = truth_of(world).topics()
-    if any(len(there.get(topic.name, {})) < topic.partitions for topic in topics):
-        return False
-    return all(_is_led(world, topic, number, state) for topic in there for number, state in there[topic].items())
-
-
-def _is_led(world: World, topic: str, number: int, state: dict[str, Any]) -> bool:
-    node = world.nodes.get(broker_node(state["leader"]))
-    return node is not None and (topic, number) in observe.partitions_of(node)

@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests import spreading
+from tests import spreading, time_box
 from tests.spreading import LENGTHS, Length
 
-from cli import spent
+from cli import spent, testing
+from cli.__main__ import main
 from tests.house.sources import CHECKOUT
 
 TRIED = """
@@ -106,3 +108,33 @@ def test_what_took_long_is_told_and_learnt(tmp_path: Path) -> None:
     spent.learn(rows, table)
     assert json.loads(table.read_text()) == {"tests/a/test_b.py": {"seconds": 9, "pieces": 3},
                                              "tests/a/test_a.py": {"seconds": 5}, "tests/d": {"seconds": 2}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("in_ci", "arguments", "parts", "also"), [
+    ("", [], 2, " and not every"), ("true", [], 4, " and not every"), ("", ["--all"], 4, ""),
+])  # fmt: skip
+def test_what_is_slow_comes_last_and_not_every_day(
+    in_ci: str, arguments: list[str], parts: int, also: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[list[str]] = []
+    monkeypatch.setenv("CI", in_ci)
+    monkeypatch.setattr(testing, "_pytest", lambda options, *_: (calls.append(options), (0, Counter(passed=1), []))[1])
+    assert main(["test", *arguments]) == 0
+    marks = ["not browser and not slow", "browser and not slow", "slow", "browser and slow"]
+    assert [call[1] for call in calls] == [one + also for one in marks[:parts]]
+    for call, where in zip(calls[2:], ("tests/analytics/test_worker.py", "tests/browser/test_spark.py")):
+        assert where in call and all((CHECKOUT / file).exists() for file in call[4:])
+
+
+@pytest.mark.parametrize(("left_s", "marks", "begins"), [(60, ["slow"], True), (-1, ["slow"], False), (-1, [], True)])
+def test_without_time_what_is_slow_does_not_begin(left_s: float, marks: list[str], begins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Item:
+        def get_closest_marker(self, name: str) -> object:
+            return name if name in marks else None
+
+    monkeypatch.setenv(time_box.UNTIL, str(time.time() + left_s))
+    if begins:
+        time_box.pytest_runtest_setup(Item())
+    else:
+        with pytest.raises(pytest.skip.Exception):
+            time_box.pytest_runtest_setup(Item())
