@@ -59,7 +59,7 @@ def test(arguments: argparse.Namespace) -> int:
         for title, marks, where in (*PARTS, *(_slow_parts() if arguments.all or in_ci else ())):
             print(f"== {title} ==", flush=True)
             options = ["-m", marks + also, "-rs", "-q", *where]
-            more = {"BROKERLAB_SHARED": shared}
+            more = {"BROKERLAB_SHARED": shared, **({"BROKERLAB_EVERY": "1"} if arguments.all else {})}
             pages = marks.startswith("browser")
             memory = _memory(programs=not pages)
             code, counts, spent_here = _pytest(options, _workers(pages), memory, more)

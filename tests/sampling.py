@@ -3,16 +3,22 @@
     @pytest.mark.parametrize("name", every(LESSONS, nth=4))     the first, the fifth, the ninth ...
     @pytest.mark.parametrize("seed", every((1, 2, 3), keep=[1]))
 
+    for name in some(LESSONS, nth=3)                            within one test
+
 The rest carries the mark `every`. A question may be sampled so where another one, which is asked of all, would miss
 little: each lesson is executed with all that it expects, and a fourth of them is walked through in a browser.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import os
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import pytest
+
+EVERY = "BROKERLAB_EVERY"
+"""Set by `--all`."""
 
 
 def every(values: Iterable[Any], nth: int = 0, keep: Collection[Any] = ()) -> list[Any]:
@@ -23,3 +29,8 @@ def every(values: Iterable[Any], nth: int = 0, keep: Collection[Any] = ()) -> li
         marks = () if daily else (pytest.mark.every,)
         found.append(pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=marks))
     return found
+
+
+def some(values: Sequence[Any], nth: int) -> Sequence[Any]:
+    """Each `nth`; by `--all` every one."""
+    return values if os.environ.get(EVERY) else values[::nth]
