@@ -191,7 +191,8 @@ class Fetcher:
         try:
             if records is not None:
                 partition.append_as_follower(records)
-                state.fetch_offset, state.refused = log.log_end_offset, None
+                state.fetch_offset = log.log_end_offset
+                state.refused = None
                 state.last_fetched_epoch = log.leader_epochs.latest_epoch
                 self.session.put(state)
             high_watermark = data.high_watermark

@@ -102,7 +102,8 @@ class Driven:
             self._led += 1
         there = truth.topics()
         made = all(len(there.get(topic.name, {})) >= topic.partitions for topic in self.spec.topics)
-        return made and all(self._is_led(topic, number, state) for topic in there for number, state in there[topic].items())
+        states = [(topic, number, state) for topic, some in there.items() for number, state in some.items()]
+        return made and all(self._is_led(*one) for one in states)
 
     def _is_led(self, topic: str, number: int, state: State | None) -> bool:
         node = None if state is None else self.world.nodes.get(broker_node(state["leader"]))

@@ -117,7 +117,7 @@ MUTANTS: list[Mutant] = [
     Mutant("correlations-repeat", "broker_core.wire.rpc:RpcClient.call",
            "self._next_correlation + 1",
            "self._next_correlation + (self._next_correlation % 7 != 3)", FAULT, 5),
-    Mutant("cut-files-keep-their-size", "broker_core.kernel.storage_memory:MemoryFile.truncate",
+    Mutant("cut-files-keep-their-size", "broker_core.kernel.chunks:Chunks.cut",
            "self.size = size",
            "self.size = max(self.size, size)", FAULT, 5),
     Mutant("one-vote-elects", "broker_core.raft.states:EpochElection.majority",
