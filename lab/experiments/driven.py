@@ -94,20 +94,13 @@ class Driven:
         return formed(self.world, self.spec)
 
     def _all_led(self) -> bool:
-        """Every partition that should be there has a leader that serves it."""
         truth = truth_of(self.world)
         while self._led < len(self._wanted):
-            if not self._is_led(*self._wanted[self._led], truth.partition_state(*self._wanted[self._led])):
+            topic, number = self._wanted[self._led]
+            if not _is_led(self.world, topic, number, truth.partition_state(topic, number)):
                 return False
             self._led += 1
-        there = truth.topics()
-        made = all(len(there.get(topic.name, {})) >= topic.partitions for topic in self.spec.topics)
-        states = [(topic, number, state) for topic, some in there.items() for number, state in some.items()]
-        return made and all(self._is_led(*one) for one in states)
-
-    def _is_led(self, topic: str, number: int, state: State | None) -> bool:
-        node = None if state is None else self.world.nodes.get(broker_node(state["leader"]))
-        return node is not None and (topic, number) in observe.partitions_of(node)
+        return all_led(self.world, self.spec.topics)
 
     def _at_rest(self) -> bool:
         """Every broker is registered, every replica in the ISR, every high watermark at the end of the log."""
@@ -157,3 +150,16 @@ def formed(world: World, spec: RunSpec) -> bool:
         return False
     machines: list[Any] = [node.machine for _, node in observe.brokers(world)]
     return spec.cluster.ensemble == 1 or all(one is None or sorted(one.cache.brokers) == wanted for one in machines)
+
+
+def all_led(world: World, topics: list[TopicSpec]) -> bool:
+    """Every partition that should be there has a leader that serves it."""
+    there = truth_of(world).topics()
+    if any(len(there.get(topic.name, {})) < topic.partitions for topic in topics):
+        return False
+    return all(_is_led(world, topic, number, state) for topic in there for number, state in there[topic].items())
+
+
+def _is_led(world: World, topic: str, number: int, state: State | None) -> bool:
+    node = None if state is None else world.nodes.get(broker_node(state["leader"]))
+    return node is not None and (topic, number) in observe.partitions_of(node)
