@@ -6,9 +6,9 @@ for a client, and a page for a third of its time, for a picture or for its lab. 
 own (in memory, where there is room) and, in the second call, a browser. `tests/spreading.py` deals out the tests, what
 takes longest first.
 Tests marked `slow` are left out of the everyday run and belong to `--all` and to CI, which may run out of time for
-them (`tests/time_box.py`); those marked `every` ask of one
-lesson or seed more what CI asks of a sample (`tests/sampling.py`), and belong to `--all` alone. The end of the output
-says what took longest, and what was tried again because a program that is not ours had failed (`tests/outside.py`).
+them (`tests/time_box.py`); those marked `every` ask of one lesson or seed more what CI asks of a sample
+(`tests/sampling.py`), and belong to `--all` alone. The end of the output says what took longest, and what was tried
+again because a program that is not ours had failed (`tests/outside.py`).
 `pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
 """
 
@@ -80,15 +80,14 @@ def test(arguments: argparse.Namespace) -> int:
     return 1 if failed or not total["passed"] else 0
 
 
-def _slow_parts() -> list[tuple[str, str, list[str]]]:
+def _slow_parts() -> tuple[tuple[str, str, list[str]], ...]:
     """The files with slow tests: first those without a browser."""
     tests = CHECKOUT / "tests"
     found = [path for path in sorted(tests.rglob("test_*.py")) if SLOW in path.read_text(encoding="utf-8")]
     files: dict[bool, list[str]] = {False: [], True: []}
     for path in found:
         files[tests / "browser" in path.parents].append(str(path.relative_to(CHECKOUT)))
-    parts = ("What takes long", "slow", files[False]), ("What takes long in a browser", "browser and slow", files[True])
-    return list(parts)
+    return ("What takes long", "slow", files[False]), ("What takes long in a browser", "browser and slow", files[True])
 
 
 def _workers(pages: bool = False) -> int:

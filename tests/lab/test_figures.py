@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from broker_core.kernel.world import World
 from lab import figures
 from lab.branch import Branch
 from lab.clusters.build import build_world
@@ -93,12 +94,16 @@ def test_old_looks_are_thinned_out_so_that_memory_ends(monkeypatch: pytest.Monke
     assert kept == sorted(set(kept)) and kept[-1] - kept[-10] == 9 * EVERY_US
 
 
-def test_right_before_a_broker_ends_all_that_was_acknowledged_is_counted() -> None:
-    spec = {
+def written_to(rate: int) -> World:
+    """One broker, one partition, one producer; each begins with a command."""
+    return build_world(run_from_dict({
         "cluster": {"brokers": 1, "preset": "teaching"}, "seed": 3, "topics": [{"name": "orders", "partitions": 1, "replication_factor": 1}],
-        "clients": [{"name": NAME, "kind": "producer", "topic": "orders", "rate": 100, "settings": {"acks": "1"}}],
-    }  # fmt: skip
-    world = build_world(run_from_dict(spec))
+        "clients": [{"name": NAME, "kind": "producer", "topic": "orders", "rate": rate, "settings": {"acks": "1"}}],
+    }))  # fmt: skip
+
+
+def test_right_before_a_broker_ends_all_that_was_acknowledged_is_counted() -> None:
+    world = written_to(rate=100)
     ends: list[Any] = []
     world.journal.transition_watchers.append(lambda row: ends.append(row) if row[3] == "process_ended" else None)
     looked = Figures(world)
@@ -128,11 +133,7 @@ def test_turns_of_a_story_have_the_figures_of_their_moment_but_not_each_of_a_tho
 
 
 def test_where_logs_end_is_told_with_the_figures_while_events_are_summed_up() -> None:
-    spec = {
-        "cluster": {"brokers": 1, "preset": "teaching"}, "seed": 3, "topics": [{"name": "orders", "partitions": 1, "replication_factor": 1}],
-        "clients": [{"name": NAME, "kind": "producer", "topic": "orders", "rate": 400, "settings": {"acks": "1"}}],
-    }  # fmt: skip
-    world = build_world(run_from_dict(spec))
+    world = written_to(rate=400)
     world.journal.budget = 40
     looked = Figures(world)
     run(world, 3)
