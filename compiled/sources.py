@@ -27,7 +27,7 @@ UNSEEN = ("def __getattr__(name: str) -> Any:", "def __getattr__(name):  # type:
 
 COMPILED = {
     "kernel": "chunks event_queue inputs journal names network node storage storage_memory storage_table transitions "
-              "world",
+              "wall world",
     "wire": "rpc",
     "records": "batch header structure validate varint",
     "log": "epochs facts log_manager offset_index partition_log producers segment stamping tail time_index "

@@ -50,6 +50,7 @@ from lab.open_runs import LabError
 from lab.sleeping import Sleeping
 from lab.snapshots.keeper import sweep
 from lab.telling import Telling, not_serving, why_it_ends
+from lab.time_of_day import TimeOfDay
 
 STOP_LIMIT_US = 30_000_000
 START_S = 90.0  # after a crash the brokers' old sessions have to expire first
@@ -233,6 +234,7 @@ class LiveLab(Sleeping, LiveFront):
             self.main.pump.share = Share(self.limits.processor_percent / 100)
         self.newcomers = Newcomers(self.data, self.spec, self.server)
         self.main.pump.admit = self._admit
+        self.main.pump.before = TimeOfDay(world)
         self.branches[self.main.run_id] = self.main
         self.server.attach(self.main.pump, self._loop)
         self.server.keep_shut()

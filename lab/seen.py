@@ -105,7 +105,7 @@ class Seen:
         self.figures.complete(state["clients"])
         add_committed(state["topics"], self.monitor.view)
         clock = self.clock()
-        state["time"] = {"t_us": world.now_us, "epoch_ms": world.epoch_ms,
+        state["time"] = {"t_us": world.now_us, "clocks": world.wall.steps,
                          **{name: clock[name] for name in ("speed", "paused", "over")}}  # fmt: skip
         state["pipelines"] = observe_pipelines(world)
         state["invariants"] = self.monitor.lights()

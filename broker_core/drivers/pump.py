@@ -47,6 +47,11 @@ def _admitted(command: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
+def _as_they_are(items: list[Input]) -> list[Input]:
+    """Inputs from outside need nothing in front of them."""
+    return items
+
+
 class LivePump:
     """Keeps a world in step with the wall clock; runs on the world's own thread."""
 
@@ -66,6 +71,7 @@ class LivePump:
         self._waiting: list[Input] = []
         self.agenda: deque[tuple[int, dict[str, Any]]] = deque()
         self.admit: Callable[[dict[str, Any]], dict[str, Any] | None] = _admitted
+        self.before: Callable[[list[Input]], list[Input]] = _as_they_are
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to follow the wall clock."""
@@ -274,7 +280,7 @@ class LivePump:
     def _admit_waiting(self) -> None:
         """What clients sent while the clock stood enters now, in this instant."""
         waiting, self._waiting = self._waiting, []
-        for item in waiting:
+        for item in self.before(waiting):
             self._inject(item)
 
     def _step(self, to_transition: bool) -> bool:

@@ -139,7 +139,7 @@ class Node:
     def wall_ms(self) -> int:
         """What this process believes the time of day to be, milliseconds since 1970."""
         world = self.world
-        return world.epoch_ms + world.now_us // 1000 + self.clock_skew_ms
+        return world.wall.epoch_ms + world.now_us // 1000 + self.clock_skew_ms
 
     def soon(self, method: Callable[..., Any], *args: Any) -> None:
         """Call later in this instant, behind everything that is already due. Not to be cancelled."""

@@ -21,6 +21,7 @@ from broker_core.kernel.names import called_by, cluster_of, in_cluster, place_of
 from broker_core.kernel.node import PAUSED, RUNNING, STATES, STOPPED, Machine, Node
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer, FileSlice, Storage
+from broker_core.kernel.wall import WallClock
 
 
 class Output(Protocol):
@@ -59,7 +60,7 @@ class World(EventQueue):
     ) -> None:
         super().__init__(record_level)
         self.seed = seed
-        self.epoch_ms = epoch_ms
+        self.wall = WallClock(epoch_ms)
         self.nodes: dict[str, Node] = {}
         self.neighbours: dict[str, Neighbour] = {}
         self.network = Network(self, link_delay_us)

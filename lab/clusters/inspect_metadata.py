@@ -182,7 +182,7 @@ def _shown(world: World, entry: _Entry, names: Names) -> dict[str, Any]:
     """`about` is what it changes; `data` has the names of Kafka's definitions, `error` says why there is none."""
     record = entry.record
     found: dict[str, Any] = {
-        "offset": record.offset, "epoch": entry.epoch, "t_us": (record.timestamp - world.epoch_ms) * 1000,
+        "offset": record.offset, "epoch": entry.epoch, "t_us": world.wall.time_us(record.timestamp),
         "control": entry.control, "kind": "", "version": None, "data": None, "about": None, "error": None,
     }  # fmt: skip
     if entry.control:

@@ -70,7 +70,7 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
     """Everything, in the shape that the browser's reducers keep."""
     return {
         "cluster": _cluster(world, spec),
-        "time": {"t_us": world.now_us, "speed": 1.0, "paused": False, "epoch_ms": world.epoch_ms},
+        "time": {"t_us": world.now_us, "speed": 1.0, "paused": False, "clocks": world.wall.steps},
         "brokers": _brokers(world, spec),
         "topics": _topics(world, spec),
         "groups": _groups(world),

@@ -60,8 +60,8 @@ def observe_transactions(world: World) -> dict[str, Any]:
             found[one.transactional_id] = {
                 "state": stored.state.value, "producer_id": stored.producer_id, "epoch": stored.producer_epoch,
                 "partitions": [f"{topic}-{number}" for topic, number in stored.partitions],
-                "timeout_ms": stored.timeout_ms, "since_us": (stored.updated_ms - world.epoch_ms) * MS,
-                "started_us": (stored.started_ms - world.epoch_ms) * MS if stored.started_ms > 0 else None,
+                "timeout_ms": stored.timeout_ms, "since_us": world.wall.time_us(stored.updated_ms),
+                "started_us": world.wall.time_us(stored.started_ms) if stored.started_ms > 0 else None,
             }  # fmt: skip
     return dict(sorted(found.items()))
 

@@ -210,7 +210,7 @@ class LabOperator(Charge, FaultCommands):
         elif "shift_by" in command:
             where = ("shift", command["shift_by"])
         elif "to_ms" in command:
-            where = ("time", world.epoch_ms + command["to_ms"])
+            where = ("time", world.wall.shown_ms(command["to_ms"] * 1000))
         else:
             where = ("time", max(0, admin.node.wall_ms() - command["by_ms"]))
         return {"id": admin.reset_offsets(command["group"], command["topic"], command.get("partition"), *where)}

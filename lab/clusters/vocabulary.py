@@ -42,6 +42,7 @@
 | repair_disk | broker | it works again |
 | wipe | broker | the process is killed, its disks are empty |
 | clock_skew | broker, ms | its clock is wrong by so much |
+| set_clocks | forward_ms | all clocks show so much more; `outside`: for one who writes from there |
 | expire_session | broker | the coordination tree gives its session up (ZooKeeper only) |
 | remove_deleted | | files of deleted topics and segments go now, not `file.delete.delay.ms` later |
 | stop_all_faults | | links healed, disks work, clocks are right, paused processes go on |
@@ -105,6 +106,11 @@ def _delay(value: Any, place: Place) -> float:
 
 def _milliseconds(value: Any, place: Place) -> int:
     return checks.integer(value, place, -(1 << 42), 1 << 42)
+
+
+def _forward(value: Any, place: Place) -> int:
+    """Up to a hundred years, milliseconds."""
+    return checks.integer(value, place, 1, 1 << 42)
 
 
 def _api(value: Any, place: Place) -> str:
@@ -310,6 +316,7 @@ KINDS: dict[str, CommandKind] = {
     "lose_index": _process(
         ("topic", "partition"), topic=checks.text, partition=_whole(0), offset=_whole(0), torn=checks.truth),
     "clock_skew": _process(("ms",), ms=_milliseconds),
+    "set_clocks": CommandKind({"forward_ms": _forward, "outside": checks.truth}, ("forward_ms",)),
     "remove_deleted": CommandKind({}),
     "stop_all_faults": CommandKind({}),
     "start_client": CommandKind({"name": checks.text, **_CLIENT}, ("name",)),

@@ -180,6 +180,9 @@ class FaultCommands:
         world.nodes[name].clock_skew_ms = command["ms"]
         return {"node": name}
 
+    def _do_set_clocks(self, world: World, command: dict[str, Any]) -> None:
+        world.wall.set_forward(world.now_us, command["forward_ms"])
+
     def _do_expire_session(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)
         session = truth_of(world).expire_session(name)

@@ -48,7 +48,7 @@ function millis(value) {
   return number >= 1000 ? `${number / 1000} s` : `${number} ms`;
 }
 
-const TIMES = [["h", 3_600_000], ["min", 60_000], ["s", 1000]];
+const TIMES = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000], ["s", 1000]];
 
 /** How wrong a clock is: 3600000 -> "+1 h", -1500 -> "−1.5 s". */
 export function skew(ms) {
@@ -131,6 +131,7 @@ export function commandText(command, words) {
     if (key === "broker") return `${words["noun.broker"]} ${value}`;
     if (key === "node") return endOf(value, words);
     if (key === "ms" && verb === "clock_skew") return value ? skew(value) : null;
+    if (verb === "set_clocks") return key === "forward_ms" ? skew(value) : words["why.outside"];
     if (key === "topic" || key === "name") return String(value);
     if (key === "between" && Array.isArray(value)) return value.map((end) => endOf(end, words)).join(" – ");
     if (words[`who.${key}`]) return who(key, value, words);

@@ -34,16 +34,24 @@ function changeLink(draft, { source, dest, partitioned, ...what }) {
 }
 
 /** Clocks are wrong from a command on, until another one or the end of all faults; no other event tells of it. */
-function setClocks(draft, asked) {
+function skewClocks(draft, asked) {
   const id = asked.do === "clock_skew" ? brokerMeant(draft.root, asked) : null;
   if (id !== null) draft.own("brokers", id).clock_ms = asked.ms;
   const wrong = asked.do === "stop_all_faults" ? Object.keys(draft.root.brokers).filter((one) => draft.root.brokers[one].clock_ms) : [];
   for (const one of wrong) draft.own("brokers", one).clock_ms = 0;
 }
 
+/** All clocks show more from now on; before that they showed what they did. */
+function setClocks(draft, { forward_ms }, t) {
+  const { clocks } = draft.root.time;
+  const [since, epochMs] = clocks.at(-1);
+  draft.own("time").clocks = [...(since === t ? clocks.slice(0, -1) : clocks), [t, epochMs + forward_ms]];
+}
+
 /** What was asked of a built-in client; it holds once the client's process starts. Disks are emptied at once, clocks set. */
-function command(draft, { command: asked }) {
-  if (asked) setClocks(draft, asked);
+function command(draft, { command: asked }, { t }) {
+  if (asked) skewClocks(draft, asked);
+  if (asked?.do === "set_clocks") setClocks(draft, asked, t);
   if (asked?.do === "wipe") emptyDisks(draft, asked.node ?? brokerNode(asked.broker));
   if (asked?.do === "start_client" && asked.kind) draft.make("wanted")[asked.name] = { kind: asked.kind, settings: asked.settings ?? {} };
   if (asked?.do === "set_client" && draft.root.clients[asked.name]) Object.assign(draft.make("clients", asked.name, "settings"), asked.set);

@@ -48,6 +48,6 @@ export function changesState(code) {
 /** Before the first snapshot. */
 export const EMPTY = Object.freeze({
   cluster: { name: "", controller_mode: "zookeeper", controller: null, controller_epoch: 0, preset: "default", seed: 0, settings: {} },
-  time: { t_us: 0, speed: 1, paused: false, epoch_ms: 0 },
+  time: { t_us: 0, speed: 1, paused: false, clocks: [[0, 0]] },
   brokers: {}, topics: {}, groups: {}, transactions: {}, shares: {}, clients: {}, connections: {}, znodes: {}, links: [], pipelines: {}, invariants: {},
 });

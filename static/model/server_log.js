@@ -34,16 +34,17 @@ export function levelOf(code) {
 
 const two = (value, width = 2) => String(value).padStart(width, "0");
 
-/** Virtual microseconds as log4j's date, of the cluster's own calendar. */
-export function stamp(t, epochMs) {
+/** Virtual microseconds as log4j's date, of the cluster's own calendar. `clocks`: from when on they counted from where. */
+export function stamp(t, clocks) {
+  const [, epochMs] = clocks.findLast(([since]) => since <= t) ?? clocks[0];
   const date = new Date(epochMs + Math.floor(t / 1000));
   return `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())} ${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())},${two(date.getUTCMilliseconds(), 3)}`;
 }
 
 /** One line: {level, logger, stamp, text, correlation}. `say(event)` is its sentence. */
-export function lineOf(event, epochMs, say) {
+export function lineOf(event, clocks, say) {
   const { code, params, t } = event;
-  return { level: levelOf(code), logger: loggerOf(code), stamp: stamp(t, epochMs), text: say(event), correlation: params.correlation ?? null };
+  return { level: levelOf(code), logger: loggerOf(code), stamp: stamp(t, clocks), text: say(event), correlation: params.correlation ?? null };
 }
 
 /** As text, to be copied. */

@@ -49,7 +49,7 @@ test("the log of a broker has its own events, requests only on TRACE, each with 
   assert.deepEqual(linesBefore(history, "broker-1", 3, { trace: true, limit: 1, depth: 99 }), [1]);
   assert.deepEqual([levelOf("isr_shrunk"), levelOf("isr_expanded"), levelOf("response_sent")], ["WARN", "INFO", "TRACE"]);
   assert.equal(loggerOf("isr_shrunk"), "kafka.cluster.Partition");
-  const line = textOf(lineOf(events[1], Date.UTC(2026, 2, 1, 9), () => "takes Fetch v13."));
+  const line = textOf(lineOf(events[1], [[0, Date.UTC(2026, 2, 1, 9)], [2_000_001, 0]], () => "takes Fetch v13."));
   assert.equal(line, "[2026-03-01 09:00:02,000] TRACE takes Fetch v13. correlationId=17 (kafka.request.logger)");
 });
 

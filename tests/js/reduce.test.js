@@ -222,6 +222,13 @@ test("a clock is wrong from its command on, whatever names its broker, until it 
   assert.deepEqual(asked({ do: "clock_skew", broker: 9, ms: 5 }, cluster).brokers, cluster.brokers); // refused: there is none
 });
 
+test("clocks that are set show more from then on, and before that what they showed", () => {
+  const at = (t) => ({ ...event("command", "operator", { command: { do: "set_clocks", forward_ms: 500 } }), t });
+  const began = { ...cluster, time: { ...cluster.time, clocks: [[0, 1000]] } };
+  assert.deepEqual(reduce(began, [at(7), at(7), at(9)]).time.clocks, [[0, 1000], [7, 2000], [9, 2500]]);
+  assert.deepEqual(reduce(began, [at(0)]).time.clocks, [[0, 1500]]);
+});
+
 test("replicas under way in a reassignment join and leave until it is over or called off", () => {
   const assigned = (replicas, adding, removing, from) => reduce(from, [event("assignment_changed", "broker-1", { topic: "orders", partition: 0, replicas, adding, removing, moving: adding.length > 0 })]);
   const moves = (state) => [1, 2, 3, 4].map((id) => moveOf(orders(state), id));

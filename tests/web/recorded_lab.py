@@ -37,7 +37,7 @@ def start_state(topics: dict[str, Any] | None = None, brokers: int = 3) -> dict[
             "seed": 42,
             "settings": {},
         },
-        "time": {"t_us": 0, "speed": 1.0, "paused": False, "epoch_ms": 1_790_000_000_000},
+        "time": {"t_us": 0, "speed": 1.0, "paused": False, "clocks": [[0, 1_790_000_000_000]]},
         "brokers": {
             str(i): {
                 "id": i,

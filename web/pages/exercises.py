@@ -46,6 +46,7 @@ SAMPLES = {
     "start_client": "name: {client}",
     "produce": "topic: {topic}, value: hello",
     "remove_deleted": "",
+    "set_clocks": "forward_ms: 86400000",
     "stop_all_faults": "",
     "add_broker": "",
     "random_halves": "",

@@ -9,7 +9,7 @@ const DEPTH = 20_000;
 
 function line(view, at) {
   const { history, words, state, selected } = view;
-  const one = lineOf(history.at(at), state.time?.epoch_ms ?? 0, (event) => words.say(event));
+  const one = lineOf(history.at(at), state.time.clocks, (event) => words.say(event));
   return h("li", { key: at, class: `log-line ${one.level.toLowerCase()}${selected === at ? " chosen" : ""}` },
     h("button", { type: "button", class: "plain", "data-log-line": at, onclick: () => view.select(at) },
       h("time", {}, `[${one.stamp}]`), " ", h("b", {}, one.level.padEnd(5)), ` ${one.text}`,
@@ -34,7 +34,7 @@ export function logTab(view) {
   const broker = ids.includes(String(view.logOf)) ? String(view.logOf) : ids[0];
   if (!broker) return h("p", { class: "empty" }, words.t("table.empty"));
   const lines = found(view, broker);
-  const copy = () => view.copy(lines.map((at) => textOf(lineOf(history.at(at), state.time?.epoch_ms ?? 0, (one) => words.say(one)))).join("\n"));
+  const copy = () => view.copy(lines.map((at) => textOf(lineOf(history.at(at), state.time.clocks, (one) => words.say(one)))).join("\n"));
   return [
     choices("log-broker", words.t("noun.broker"), ids.map((id) => [id, `${words.t("noun.broker")} ${id}`]), broker, (id) => view.set({ logOf: id })),
     choices("log-level", words.t("log.level"), LEVELS.map((level) => [level, words.t(`log.${level}`)]), logLevel, (level) => view.set({ logLevel: level })),
