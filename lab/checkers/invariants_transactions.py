@@ -9,6 +9,7 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.journal import Row
+from broker_core.kernel.storage_faults import Unfaulted
 from broker_core.kernel.world import World
 from broker_core.log.markers import aborted_transactions
 from broker_core.log.partition_log import PartitionLog
@@ -69,7 +70,8 @@ class NoAbortedRead(Invariant):
             return
         for first, _, _, count in row["runs"]:
             try:
-                self._judge(leader.log, first, first + count, row)
+                with Unfaulted([leader.log.storage]):
+                    self._judge(leader.log, first, first + count, row)
             except UNREADABLE:
                 continue
 

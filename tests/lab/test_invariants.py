@@ -321,6 +321,21 @@ def test_a_careful_reader_beside_aborted_and_open_transactions_turns_no_light_re
     assert red(lab.monitor) == [] and lab.world.nodes["careful"].machine.read > 100
 
 
+def test_who_looks_at_what_careful_readers_get_uses_up_no_fault_of_a_disk():
+    looked = []
+    for watched_too in (True, False):
+        lab = Lab()
+        if not watched_too:
+            lab.monitor.detach()
+        lab.do(do="disk_read_error", broker=lab.state["leader"], on_call=100_000)
+        settings = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
+        lab.do(do="start_client", name="careful", kind="consumer", topic="orders", settings=settings)
+        lab.run(2)
+        assert lab.world.nodes["careful"].machine.read > 100
+        looked.append(lab.machine(lab.state["leader"]).node.storage.faults.rules[0].calls)
+    assert looked[0] == looked[1] > 0
+
+
 def test_every_invariant_has_a_mutant_that_it_kills():
     killed = {name for one in MUTANTS for name in one[4]} | {name for _, names in [*BROKEN, *KRAFT_BROKEN] for name in names}
     killed |= {name for one in ENSEMBLE_BROKEN for name in one[2]} | {name for _, names in SHARING_BROKEN for name in names}
