@@ -85,8 +85,12 @@ class Positions:
         self.of = {tp: self.of.get(tp) or Position(state) for tp in partitions}
 
     def offsets(self) -> dict[TopicPartition, int]:
-        """What a commit would store."""
+        """What a commit would store: as `commitSync()`, nothing of a partition whose position is in doubt."""
         return {tp: position.offset for tp, position in self.of.items() if position.state == FETCHING}
+
+    def read(self) -> dict[TopicPartition, int]:
+        """Behind the last record that the application was given, of every partition, whatever is in doubt now."""
+        return {tp: position.offset for tp, position in self.of.items() if position.offset >= 0}
 
     def begin_at(self, tp: TopicPartition, offset: int, epoch: int = -1) -> None:
         """The next record is this one; with an epoch it is validated first."""

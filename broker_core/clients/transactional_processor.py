@@ -6,8 +6,11 @@ while True:
     for record in consumer.poll():
         beginTransaction() if none is open; send(into, ...)
     after `transaction_records` records or `transaction_ms`:
-        sendOffsetsToTransaction(positions, consumer.groupMetadata()); commitTransaction()
+        sendOffsetsToTransaction(offsets behind the records, consumer.groupMetadata()); commitTransaction()
 ```
+The offsets are the application's own, not those that `commitSync()` would store: that leaves out a partition whose
+position is being validated (a new leader, KIP-320), and the records written of it would be written once more.
+
 The offsets go to the group's coordinator as part of the transaction: they count if the records do. What dies in between
 is aborted, and whoever reads on begins at the last offsets that were committed.
 
@@ -88,7 +91,7 @@ class TransactionalProcessorMachine(ProcessorMachine):
         else:
             assert self.member is not None
             what = GroupOffsets(
-                self.settings.group_id, self.positions.offsets(), self.member.generation, self.member.member_id,
+                self.settings.group_id, self.positions.read(), self.member.generation, self.member.member_id,
                 self.settings.group_instance_id or None,
             )  # fmt: skip
             self._offsets = [[topic, number, offset] for (topic, number), offset in what.offsets.items()]

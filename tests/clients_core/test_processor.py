@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.worlds import Driven
 
+from broker_core.clients.positions import FETCHING, VALIDATING
 from broker_core.clients.processor import ProcessorMachine
 from broker_core.clients.transactional_processor import TransactionalProcessorMachine
 from broker_core.kernel.world import World
@@ -128,6 +129,23 @@ def test_what_the_application_aborts_is_read_again_and_counts_once() -> None:
     lab.run(12)
     machine: Any = lab.machine()
     assert machine.rounds.aborted >= 2 and machine.read > COUNT
+    assert lab.read_all() == wanted() and lab.work()["twice"] == 0
+
+
+def test_a_position_that_is_being_validated_is_committed_with_the_records_that_were_read() -> None:
+    lab = Lab("kraft")
+    lab.process(settings=EXACTLY_ONCE)
+    machine = lab.machine()
+    while machine.read < 60:
+        lab.run(0.01)
+    for position in machine.positions.of.values():
+        if position.state == FETCHING:
+            position.become(VALIDATING)  # a new leader: it is asked, and until then nothing is fetched
+            position.blocked_until_us = lab.world.now_us + 2_000_000
+    lab.run(1)
+    lab.kill("processor")
+    lab.do(do="restart", node="processor")
+    lab.run(14)
     assert lab.read_all() == wanted() and lab.work()["twice"] == 0
 
 
