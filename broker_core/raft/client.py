@@ -12,6 +12,7 @@ after everything that comes in, and by one timer. Source: KafkaRaftClient.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from broker_core.kernel import events
@@ -156,7 +157,8 @@ class RaftClient:
         if done is not None:
             if self._timer is not None:
                 self._timer.cancel()
-            self.log.close()
+            with suppress(StorageError):  # a disk that fails keeps nobody from going (KafkaRaftManager.shutdown)
+                self.log.close()
             done()
 
     def create_snapshot(self, snapshot_id: SnapshotId, last_timestamp_ms: int) -> SnapshotWriter | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from random import Random
 
 import pytest
 
+from broker_core.kernel.storage_faults import WRITE_ERROR, DiskFault, DiskFaults
 from broker_core.raft import QuorumSettings, ReplicaKey, VoterNode, VoterSet
 from broker_core.raft.client import NotLeader
 from broker_core.raft.leader import Leader
@@ -147,6 +149,17 @@ def test_a_leader_that_ends_in_order_hands_over_before_any_timeout():
     assert second != first
     assert quorum.world.now_us - begun < 1_000_000
     assert quorum.world.nodes[quorum.node(first)].how_stopped == "shutdown"
+
+
+def test_a_replica_whose_disk_fails_as_it_ends_in_order_ends_all_the_same():
+    quorum = Quorum()
+    node = quorum.world.nodes[quorum.node(next(one for one in quorum.ids if one != quorum.wait_for_leader()))]
+    quorum.run(1)
+    node.storage.set_faults(faults := DiskFaults(Random(1)))
+    faults.rules.append(DiskFault(WRITE_ERROR))
+    quorum.world.stop(node.name)
+    quorum.run(5)
+    assert node.how_stopped == "shutdown" and not quorum.events("call_failed")
 
 
 def test_a_vote_is_on_disk_before_it_is_given():
