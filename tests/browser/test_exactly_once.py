@@ -63,13 +63,12 @@ def test_what_is_consumed_is_produced_once_while_a_viewer_kills_brokers(
         "--consumer-group", "java-copier", "--transactional-id", "java-copier", "--transaction-size", str(TRANSACTION), "--group-mode",
     )  # fmt: skip
     java.wait_for(lambda lines: any('"consumed":' in line for line in lines), 2 * PATIENCE_S)
-    python.thread.start()
-    for _ in kill(page, "__transaction_state", partition_for("java-copier", LOGS)):
-        assert python.left and java.process.poll() is None  # both are at work
-    for _ in kill(page, "out-python"):
-        pass
-    java.process.wait(2 * PATIENCE_S)
-    python.thread.join(2 * PATIENCE_S)
+    with python.at_work():
+        for _ in kill(page, "__transaction_state", partition_for("java-copier", LOGS)):
+            assert python.left and java.process.poll() is None  # both are at work
+        for _ in kill(page, "out-python"):
+            pass
+        java.process.wait(2 * PATIENCE_S)
     expected = sorted(map(str, range(RECORDS)))
     assert read(page.lab, "out-python", PARTITIONS, "read_committed") == expected  # type: ignore[arg-type]
     assert read(page.lab, "out-java", PARTITIONS, "read_committed") == expected, java.lines[-5:]  # type: ignore[arg-type]

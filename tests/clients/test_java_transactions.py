@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,14 @@ class PythonCopier:
         self.left = RECORDS
         self.producer = transactional(cluster, "python-copier")
 
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Until it has copied all, and what went wrong in it has been raised here."""
+        with ThreadPoolExecutor(1) as pool:
+            copied = pool.submit(self.work)
+            yield
+            copied.result()
+
     def work(self) -> None:
         deadline = time.monotonic() + 2 * PATIENCE_S
         while self.left and time.monotonic() < deadline:
@@ -135,15 +144,13 @@ def test_what_is_consumed_is_produced_once_while_brokers_die(cluster: Cluster, t
         "--use-group-metadata", "--enable-random-aborts",
     ))  # fmt: skip
     java.wait_for(lambda lines: any('"consumed":"' in line or '"consumed":' in line for line in lines), 2 * PATIENCE_S)
-    with ThreadPoolExecutor(1) as pool:
-        copied = pool.submit(python.work)
+    with python.at_work():
         for victim in (lambda: coordinator(cluster, "java-copier"), lambda: leader(cluster, "out-java", 0)):
             broker = victim()
             cluster.do(do="kill", broker=broker)
             cluster.until(lambda state, gone=broker: gone not in {part["leader"] for one in state["topics"].values() for part in one["partitions"].values()})
             cluster.heal()
         java.process.wait(2 * PATIENCE_S)
-        copied.result()
     expected = sorted(map(str, range(RECORDS)))
     assert read(cluster, "out-python", PARTITIONS, "read_committed") == expected
     assert read(cluster, "out-java", PARTITIONS, "read_committed") == expected, java.lines[-5:]
