@@ -18,11 +18,9 @@ class WallClock:
         self.steps: list[tuple[int, int]] = [(0, epoch_ms)]
 
     def set_forward(self, now_us: int, by_ms: int) -> None:
-        """From now on the clocks show so much more."""
+        """From now on the clocks show so much more. The steps are a new list: a snapshot may hold the one of before."""
         self.epoch_ms += by_ms
-        if self.steps[-1][0] == now_us:
-            self.steps.pop()
-        self.steps.append((now_us, self.epoch_ms))
+        self.steps = [*(step for step in self.steps if step[0] < now_us), (now_us, self.epoch_ms)]
 
     def shown_ms(self, t_us: int) -> int:
         """What they showed at a virtual time, milliseconds since 1970."""

@@ -109,7 +109,7 @@ def _milliseconds(value: Any, place: Place) -> int:
 
 
 def _forward(value: Any, place: Place) -> int:
-    """Up to a hundred years, milliseconds."""
+    """Milliseconds, up to 139 years."""
     return checks.integer(value, place, 1, 1 << 42)
 
 
