@@ -8,6 +8,7 @@
  *     data-job="/#run={run}"     the answer is a job: go there when it has ended
  */
 import { api } from "../net/api.js";
+import { leaveFor } from "./leave.js";
 
 const wrong = document.getElementById("wrong");
 
@@ -64,7 +65,7 @@ async function act(element, body) {
     if (job) answer = await ended(answer, element.parentElement.querySelector("progress"));
     if (tell) show(filled(tell, answer));
     const next = job ?? then;
-    if (next) globalThis.location.assign(filled(next, answer));
+    if (next) leaveFor(filled(next, answer));
   } catch (error) {
     say(error.message);
   } finally {

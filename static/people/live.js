@@ -4,6 +4,7 @@
  *     GET ?since=VERSION&wait=25  ->  the same page, with another version  ->  its `#live` takes the place of the old one
  */
 import { keepBegun } from "./begun.js";
+import { leaveFor } from "./leave.js";
 import { localTimes } from "./times.js";
 
 const PAUSE_MS = 400; // what comes in between is shown together
@@ -26,8 +27,8 @@ function put(next) {
 async function renew() {
   const { version } = document.getElementById("live").dataset;
   const response = await fetch(`?since=${version}&wait=25`, { redirect: "manual" });
-  if (response.status === 404) return globalThis.location.assign(document.getElementById("live").dataset.gone ?? "");
-  if (response.type === "opaqueredirect" || response.status === 401) return globalThis.location.reload();
+  if (response.status === 404) return leaveFor(document.getElementById("live").dataset.gone ?? "");
+  if (response.type === "opaqueredirect" || response.status === 401) return leaveFor(globalThis.location.pathname + globalThis.location.search);
   if (!response.ok) return later(AWAY_MS);
   const next = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("live");
   if (next && next.dataset.version !== version) put(document.adoptNode(next));

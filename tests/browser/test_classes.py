@@ -118,7 +118,7 @@ def test_a_teacher_sees_a_class_come_and_solve_an_exercise(visit: Open, lab: Any
     teacher.click("#to-door")
     teacher.wait_for_selector(".door .code")
     assert teacher.inner_text(".door .code").replace("-", "") == code
-    assert teacher.evaluate("document.querySelector('.picture img').naturalWidth") > 0
+    until(teacher, "document.querySelector('.picture img').naturalWidth > 0")
     looked_at(teacher, "door")
     come_in(first, f"{lab.page}join/{code}/", "수달")
     teacher.wait_for_selector(".names li:has-text('수달')")
