@@ -1,11 +1,11 @@
 /** What a person does to look closer: at a message, a broker, a record, its bytes, an invariant. `App` is one of these. */
 import { refusal } from "../i18n/problems.js";
-import { passing, positionOf, standing } from "../model/flights.js";
+import { arriving, passing, positionOf, standing } from "../model/flights.js";
 
 const AGAIN_MS = 150;
 
 export class Looking {
-  #past = { position: null, end: null, found: [] };
+  #past = { position: null, end: null, found: [], coming: new Map() };
 
   constructor() {
     for (const name of ["deliver", "drop", "showBytes"]) this[name] = this[name].bind(this);
@@ -28,9 +28,21 @@ export class Looking {
 
   /** What was under way at the moment of the past that is looked at; found once for each moment. */
   get passing() {
+    return this.#looked.found;
+  }
+
+  /** What was on its way to followers at that moment, see `model/flights.js`; null now, and while the past is played. */
+  get arriving() {
+    return this.clock.live || this.clock.playing ? null : this.#looked.coming;
+  }
+
+  get #looked() {
     const { clock: { viewed: position }, history } = this;
-    if (this.#past.position !== position || this.#past.end !== history.end) this.#past = { position, end: history.end, found: passing(history, position) };
-    return this.#past.found;
+    const { end } = history;
+    if (this.#past.position !== position || this.#past.end !== end) {
+      this.#past = { position, end, found: passing(history, position), coming: arriving(history, position) };
+    }
+    return this.#past;
   }
 
   lookAtFlight(flight) {

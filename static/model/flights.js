@@ -8,6 +8,7 @@
  * A connection is a TCP connection: of the messages of one link only the first can be delivered next.
  */
 import { flightOf } from "../draw/traffic.js";
+import { brokerOf } from "./names.js";
 
 const QUEUE = 0.12; // messages that are due stand this far behind one another
 
@@ -67,6 +68,24 @@ function arrivalsBehind(history, viewed) {
   for (let at = Math.min(history.end, viewed + AROUND) - 1; at >= viewed; at -= 1) {
     const event = history.at(at);
     found.set(effectOf(event), event.t);
+  }
+  return found;
+}
+
+/** The replica of partition `name` on broker `id`, as a key of `arriving`. */
+export const comingOf = (name, id) => `${name}@${id}`;
+
+/**
+ * What was on its way to followers at a moment of the past: behind which offset each will end, Map("orders-0@2" -> offset).
+ * What comes of an answer that was sent before the moment was on its way, or in the hands of the follower.
+ */
+export function arriving(history, viewed) {
+  const found = new Map();
+  const now = history.at(viewed - 1)?.seq ?? 0;
+  for (let at = viewed; at < Math.min(history.end, viewed + AROUND); at += 1) {
+    const { code, cause, node, params } = history.at(at);
+    if (code !== "log_appended" || params.role !== "follower" || cause > now) continue;
+    found.set(comingOf(`${params.topic}-${params.partition}`, brokerOf(node)), params.last_offset + 1);
   }
   return found;
 }

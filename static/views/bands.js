@@ -7,13 +7,13 @@
  *     [ sales ✓  ][ slow …  ]      a row with room names them
  *      ✓  ⊘2 ●a  ●b3 ○            beneath the leader's cells: state, holder, number of the delivery
  */
+import { LETTER } from "../draw/letters.js";
 import { placeOn } from "../model/axis.js";
 import { SIGNS, sharesOf } from "../model/shares.js";
 import { bandsOf, idOf, lastStable } from "../model/transactions.js";
 import { badges } from "../model/readers.js";
 import { h } from "./patch.js";
 
-const LETTER = 7.1;
 const NAMED = 52; // a row with room for named bands
 const BOXED = 43; // and for a share group's boxes beneath its cells
 const BAND = 14;

@@ -7,7 +7,7 @@
  * Cells have the cluster's truth: committed is what any leader's high watermark has covered. What the disk of a broker
  * that is down remembers of it is a thin mark.
  */
-import { count } from "../i18n/format.js";
+import { LETTER, brief, wideAs } from "../draw/letters.js";
 import { axisOf, placeOn } from "../model/axis.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
 import { fingerprint, truthOf } from "../model/figures.js";
@@ -16,7 +16,8 @@ import { readersOf } from "../model/readers.js";
 import { sharesOf } from "../model/shares.js";
 import { lastStable } from "../model/transactions.js";
 import { bands, markerAt, shareStrip } from "./bands.js";
-import { behindDamage, cracks, isDamaged, refusal } from "./damage.js";
+import { behindDamage, cracks, isDamaged } from "./damage.js";
+import { arrivingUntil, lacking } from "./lacking.js";
 import { h } from "./patch.js";
 
 /** Heights: of a row at least, at most, with room for its readers, and of one beside such a row; of a card's head. */
@@ -27,8 +28,6 @@ const PRINT = 46;
 const WORDED = 44; // a row with room for a line of words beneath its cells
 const PRINTED = 30; // a row with room for a checksum beneath its name
 const NARROW = 290; // a card without room for checksums
-const LETTER = 7.1; // width of a digit in a cell
-const WIDE = 12; // of a Korean letter
 const MARK = 4.5; // half the width of a reader's mark
 const TURN = 1024; // cells of the strip on which a row's cells stand: it moves, they do not
 
@@ -48,13 +47,6 @@ export function cellKind(offset, log, { end = Infinity, held = null, committed =
   if (lost && (astray || (end === Infinity && offset >= (held ?? 0)))) return "lost";
   if (astray) return "astray";
   return offset < committed ? "committed" : "waiting";
-}
-
-/** A count that fits into `room` pixels: 1,402, else 1.4k. */
-function brief(n, room) {
-  const whole = count(n);
-  if (whole.length * LETTER <= room) return whole;
-  return n < 1e6 ? `${Number((n / 1e3).toPrecision(2))}k` : `${Number((n / 1e6).toPrecision(2))}M`;
 }
 
 /** The axis with what readers wait for: the last stable offset and the start of a share-partition, however far behind they are. */
@@ -83,11 +75,12 @@ function factsOf(view, number, room) {
     walked?.offset ?? null, record && record.name === name ? record.offset : null,
     name === view.chosen ? view.litOffset : null].filter((offset) => offset !== null);
   const truth = truthOf(view.state, partition);
+  const coming = Object.entries(partition.logs).map(([id, log]) => arrivingUntil(view, name, id, log));
   const gone = truth.held === null ? truth.committed : 0; // nobody is there: what was committed is missed by all
   return {
     partition, name, number,
     axis: axisIn(view.state, { topicName, number, partition }, (more) => axisOf(
-      partition, room, [...wanted, ...more], [...fates.borders, ...partingsOf(partition), ...behindDamage(partition)], gone)),
+      partition, room, [...wanted, ...more], [...fates.borders, ...partingsOf(partition), ...behindDamage(partition), ...coming], gone)),
     fates, ...truth,
     lit: name === view.chosen ? view.litOffset : null, record: record?.name === name ? record : null, walked,
   };
@@ -174,33 +167,6 @@ function fold(view, facts, log, column, id, x, y, tall) {
   ];
 }
 
-/** How many records behind the end of `log` were lost, and stand on no disk any more: when all have lost power at once. */
-export function vanished({ partition, fates, held, axis }, log) {
-  if (held !== null || Object.values(partition.logs).some(({ leo }) => leo > log.leo)) return 0;
-  return fates.ranges.reduce((sum, [from, last]) => sum + Math.max(0, Math.min(last + 1, axis.end) - Math.max(from, log.leo)), 0);
-}
-
-/** What it lacks of the longest replica, at the place where it would stand. */
-function lacking(view, facts, log, x, y, tall) {
-  const { axis } = facts;
-  const n = axis.end - Math.max(log.leo, axis.start);
-  const from = placeOn(axis, Math.max(log.leo, axis.columns[0]?.from ?? 0));
-  if (n <= 0 || from === null) return null;
-  const room = axis.width - from - 2;
-  const lost = vanished(facts, log);
-  const whole = lost ? view.words.t("stage.vanished", { n: lost }) : view.words.t("stage.lacks", { n });
-  // A hole of one or two cells is seen to be one or two; more may be folded, and have their number.
-  const short = lost ? `✕ ${brief(lost, room - 24)}` : n * axis.cell > room + axis.cell ? `−${brief(n, room - 10)}` : "";
-  const refused = refusal(view, log, whole);
-  const text = [...refused, whole, short].find((one) => wideAs(one) + 8 <= room) ?? "";
-  const kind = lost || refused.length ? " lost" : "";
-  return [
-    h("rect", { key: "hole", class: `cell hole${kind}`, x: x + from + 0.5, y: y + 0.5, width: room, height: tall, rx: 2.5 },
-      h("title", {}, refused[0] ?? whole)),
-    text && h("text", { key: "lacks", class: `cell-text lacks${kind}`, x: x + from + room / 2, y: y + tall / 2 + 4.5 }, text),
-  ];
-}
-
 function cells(view, facts, log, id, x, y, tall) {
   const { axis } = facts;
   const begin = ((axis.columns[0]?.from ?? 0) % TURN) * axis.cell; // where the first column stands on its strip
@@ -220,7 +186,7 @@ function cells(view, facts, log, id, x, y, tall) {
     h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw })));
   return [
     h("g", { key: "cells", rolling: true, transform: `translate(${(x - begin).toFixed(1)} 0)` }, found),
-    lacking(view, facts, log, x, y, tall), mark,
+    lacking(view, facts, log, id, { x, y, tall }), mark,
     cracks(view, facts, log, id, { x, y, tall }, (from) => cellText(view, facts, axis.columns.find((one) => one.from === from), ""))];
 }
 
@@ -275,8 +241,6 @@ function bar(view, facts, log, id, x, y, wide, thick) {
     ],
   };
 }
-
-const wideAs = (text) => [...text].reduce((sum, sign) => sum + (sign < "\u1100" ? LETTER : WIDE), 0);
 
 /**
  * Where the marks and the names of readers stand on a log that begins at `x`: each with {at, end, sign, left}. Names keep off all

@@ -6,10 +6,12 @@ import { doubledIn, fatesOf, rangesOf, stretchesOf } from "../../static/model/fa
 import { cutsOf, placed } from "../../static/model/unplaced.js";
 import { badges, badgesBeside, lagOf, membersOf, numbersText, readersOf } from "../../static/model/readers.js";
 import { Tracer, originOf, readBy } from "../../static/model/record.js";
+import { arriving } from "../../static/model/flights.js";
 import { EMPTY, reduce } from "../../static/model/reduce.js";
 import { Records, plain } from "../../static/inspect/records.js";
 import { History } from "../../static/time/history.js";
-import { cellKind, readerPlaces, replacedIn, replicaRow, vanished } from "../../static/views/log.js";
+import { lacking, vanished } from "../../static/views/lacking.js";
+import { cellKind, readerPlaces, replacedIn, replicaRow } from "../../static/views/log.js";
 import { placesCounted } from "../../static/views/receipt.js";
 import { placesOf } from "../../static/views/stage.js";
 
@@ -277,4 +279,22 @@ test("a receipt that names the first places alone says of how many", () => {
   assert.equal(placesCounted({ lost: 2 }, some("lost", 2)), 2);
   assert.equal(placesCounted({ lost: 11_328, duplicated: 5 }, [...some("lost", 1000), ...some("duplicated", 5)]), 11_333);
   assert.equal(placesCounted({ lost: 0 }, some("lost", 3, { outside: true })), 3);
+});
+
+test("of what a follower lacks, what is on its way stands apart from what is missing", () => {
+  const history = new History();
+  const append = (seq, cause, last, node) => ({ seq, t: seq, code: "log_appended", node, cause, params: { role: "follower", topic: "orders", partition: 0, base_offset: 10, last_offset: last } });
+  history.append([
+    { seq: 1, t: 1, code: "response_sent", node: "broker-1", cause: 0, params: { api: "Fetch", to: "broker-2" } },
+    { seq: 2, t: 2, code: "process_ended", node: "broker-1", cause: 0, params: { how: "crash" } },
+    append(3, 1, 29, "broker-2"), append(4, 3, 49, "broker-3"),
+  ]);
+  const coming = arriving(history, history.positionBehind(2));
+  assert.deepEqual([...coming], [["orders-0@2", 30]], "what is sent later was not on its way");
+  const view = { arriving: coming, words: { t: (key, { n }) => `${key} ${n}` } };
+  const partition = logs(50, 10, 10);
+  const facts = { partition, name: "orders-0", axis: axisOf(partition, 600, [], [30]), fates: { ranges: [] }, held: 50 };
+  const said = (id) => lacking(view, facts, partition.logs[id], id, { x: 0, y: 0, tall: 24 }).flat().filter((one) => one && one.props.class.startsWith("cell-text"));
+  assert.deepEqual(said(2).map(({ children }) => String(children)), ["stage.coming 20", "stage.lacks 20"]);
+  assert.deepEqual(said(3).map(({ children }) => String(children)), ["stage.lacks 40"]);
 });
