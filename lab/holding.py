@@ -135,7 +135,7 @@ class Holding:
                 if client.kind in WRITERS and node is not None and node.state == RUNNING:
                     branch.pump.command({"do": "pause", "node": name})
                     self.held[run, name] = None
-            if disks.removable(branch.world):
+            if disks.with_deleted(branch.world):
                 branch.pump.command({"do": "remove_deleted"})
 
     def _release(self) -> None:

@@ -22,6 +22,7 @@ from broker_core.broker.connections import Connection, RequestContext, respond
 from broker_core.broker.handlers import HANDLERS
 from broker_core.broker.handlers.sharing import connection_closed
 from broker_core.broker.addresses import advertised_address, listener_address
+from broker_core.broker.file_deletion import FileDeletion
 from broker_core.broker.idle import IdleConnections
 from broker_core.broker.pipeline import RequestPipeline
 from broker_core.broker.share_fetching import ShareFetching
@@ -58,7 +59,6 @@ from broker_core.wire.rpc import Request, Response, RpcClient
 from broker_core.wire.errors import ErrorCode
 
 LISTENER = "PLAINTEXT"
-DELETE_CHECK_US = 5_000_000
 LOADING_BYTES, LOADING_US = 16 * 1024 * 1024, 50_000
 """What a slice of opening logs checks, and how long it takes of the world's time when it is not the last one."""
 
@@ -144,6 +144,7 @@ class Broker:
         self.topic_creation = TopicCreation(self)
         self.stopping = ControlledShutdown(self)
         self.cleaning = CleanerThreads(self)
+        self.file_deletion = FileDeletion(self)
         self.idle = IdleConnections(self)
         self.pipeline = RequestPipeline(
             node, config, self.handle, self.log_manager.storage_failed, given.costs, given.through_codec, self.mode,
@@ -184,7 +185,7 @@ class Broker:
         every(config["log.retention.check.interval.ms"] * 1000, self._retention)
         every(config["log.flush.offset.checkpoint.interval.ms"] * 1000, self.log_manager.checkpoint)
         every(config["producer.id.expiration.check.interval.ms"] * 1000, self._forget_producers)
-        every(DELETE_CHECK_US, self._delete_expired)
+        self.file_deletion.start()
         self.cleaning.start()
         if (flush_ms := config["log.flush.scheduler.interval.ms"]) < 1 << 40:
             every(flush_ms * 1000, self._flush)
@@ -197,9 +198,6 @@ class Broker:
 
     def _flush(self) -> None:
         self.log_manager.run_flush(self.node.wall_ms())
-
-    def _delete_expired(self) -> None:
-        self.log_manager.delete_expired_files(self.node.wall_ms())
 
     # -- a member of its cluster --------------------------------------------------------------
     def registration(self) -> BrokerRegistration:

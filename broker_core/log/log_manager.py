@@ -32,6 +32,7 @@ from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Storage
 from broker_core.log import checkpoints
 from broker_core.log.config import LogConfig
+from broker_core.log.deletions import AT_ONCE, Deletions
 from broker_core.log.facts import Emit, no_journal
 from broker_core.log.loading import LogLoading
 from broker_core.log.partition_log import PartitionLog
@@ -77,9 +78,8 @@ class LogManager:
         self._topic_configs: dict[str, LogConfig] = dict(topic_configs or {})
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
-        self._deleted_logs: list[tuple[int, PartitionLog]] = []
-        self._stale_dirs: list[tuple[int, str]] = []
-        self._deletions = 0
+        self._deletions = Deletions(storage)
+        self._deleted = 0
 
     # --- start and stop ----------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class LogManager:
         for name in self.storage.list(log_dir):
             key = partition_of(name)
             if name.endswith(DELETE_SUFFIX):
-                self._stale_dirs.append((now_ms + self.default_config.file_delete_delay_ms, f"{log_dir}/{name}"))
+                self._deletions.add(now_ms + self.default_config.file_delete_delay_ms, f"{log_dir}/{name}")
             elif key is not None and key[0] != CLUSTER_METADATA:
                 found.append((name, key))
         return found
@@ -207,11 +207,11 @@ class LogManager:
         self._high_watermarks.pop((topic, partition), None)
         if log is None:
             return
-        self._deletions += 1
-        unique = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.broker_id}/{topic}-{partition}/{now_ms}/{self._deletions}").hex
+        self._deleted += 1
+        unique = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.broker_id}/{topic}-{partition}/{now_ms}/{self._deleted}").hex
         size = log.size_bytes
         log.rename_for_delete(unique)
-        self._deleted_logs.append((now_ms + log.config.file_delete_delay_ms, log))
+        self._deletions.add(now_ms + log.config.file_delete_delay_ms, log.directory)
         log.fact(events.SEGMENT_DELETED, base_offset=log.segments[0].base_offset, reason="topic deleted", bytes=size)
 
     def logs(self) -> list[PartitionLog]:
@@ -237,7 +237,7 @@ class LogManager:
         gone = [key for key in sorted(self._logs) if self.dir_of(self._logs[key]) == log_dir]
         for key in gone:
             del self._logs[key]
-        self._deleted_logs = [(due, log) for due, log in self._deleted_logs if self.dir_of(log) != log_dir]
+        self._deletions.forget_below(log_dir)
         self.emit(events.DISK_FAULT, path=log_dir, error=reason, operation="log directory offline")
         if self.on_failure is not None:
             self.on_failure(log_dir, gone)
@@ -325,27 +325,34 @@ class LogManager:
     @property
     def has_deleted(self) -> bool:
         """Whether files that were deleted wait for `file.delete.delay.ms`."""
-        return bool(self._deleted_logs or self._stale_dirs) or any(log.deleted_files for log in self._logs.values())
+        waiting = (due for log in self._logs.values() for due, _ in log.deleted_files)
+        return self._deletions.wait or any(due != AT_ONCE for due in waiting)
 
-    def delete_expired_files(self, now_ms: int) -> None:
-        """Remove what was renamed to `.deleted` or `-delete` and whose delay is over."""
+    def end_delay_of_deleted(self) -> None:
+        """What was deleted up to now may go, as if `file.delete.delay.ms` were over."""
+        self._deletions.end_delay()
+        for log in self._logs.values():
+            log.deleted_files = [(AT_ONCE, path) for _, path in log.deleted_files]
+
+    def delete_expired_files(self, now_ms: int, most: int | None = None) -> bool:
+        """Remove what was renamed to `.deleted` or `-delete` and whose delay is over, at most so many files.
+
+        False when the slice ends before all of it is gone.
+        """
         try:
-            self._delete_expired(now_ms)
+            return self._delete_expired(now_ms, most)
         except StorageError as error:
             self.storage_failed(error)
+            return True
 
-    def _delete_expired(self, now_ms: int) -> None:
+    def _delete_expired(self, now_ms: int, most: int | None) -> bool:
+        done = 0
         for log in self.logs():
             if log.deleted_files:
-                log.delete_expired_files(now_ms)
-        for due, log in self._deleted_logs:
-            if due <= now_ms:
-                self.storage.delete(log.directory)
-        self._deleted_logs = [(due, log) for due, log in self._deleted_logs if due > now_ms]
-        for due, path in self._stale_dirs:
-            if due <= now_ms:
-                self.storage.delete(path)
-        self._stale_dirs = [(due, path) for due, path in self._stale_dirs if due > now_ms]
+                done += log.delete_expired_files(now_ms, None if most is None else most - done)
+                if done == most:
+                    return False
+        return self._deletions.remove(now_ms, most, done)
 
     def checkpoint(self) -> None:
         """Write recovery points, log starts and high watermarks of every directory."""

@@ -374,9 +374,9 @@ class PartitionLog:
         self.latest_ms = max(self.latest_ms, now_ms)
         return retention.delete_old_segments(self, now_ms)
 
-    def delete_expired_files(self, now_ms: int) -> None:
-        """Remove `.deleted` files whose `file.delete.delay.ms` is over."""
-        retention.delete_expired_files(self, now_ms)
+    def delete_expired_files(self, now_ms: int, most: int | None = None) -> int:
+        """Remove `.deleted` files whose `file.delete.delay.ms` is over, at most so many; how many went."""
+        return retention.delete_expired_files(self, now_ms, most)
 
     def flush(self, now_ms: int | None = None) -> None:
         """Bring everything to stable storage; the recovery point is then the log end."""

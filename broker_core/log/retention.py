@@ -109,14 +109,17 @@ def mark_deleted(
         log.deleted_files.append((due, path + DELETED))
 
 
-def delete_expired_files(log: PartitionLog, now_ms: int) -> None:
-    """Remove `.deleted` files whose delay is over."""
+def delete_expired_files(log: PartitionLog, now_ms: int, most: int | None = None) -> int:
+    """Remove `.deleted` files whose delay is over, at most so many; how many went."""
     kept: list[tuple[int | None, str]] = []
+    count = 0
     for due, path in log.deleted_files:
         if due is None:
             kept.append((now_ms + log.config.file_delete_delay_ms, path))
-        elif due <= now_ms:
+        elif due <= now_ms and count != most:
             log.storage.delete(path)
+            count += 1
         else:
             kept.append((due, path))
     log.deleted_files = kept
+    return count

@@ -23,7 +23,6 @@ from lab.clusters.roles import followers_of, leader_of
 from lab.faults import disks
 from lab.truth import truth_of
 
-FOREVER_MS = 1 << 62
 APIS = {api_name(key): int(key) for key in ApiKey}
 
 
@@ -149,8 +148,8 @@ class FaultCommands:
 
     def _do_remove_deleted(self, world: World, command: dict[str, Any]) -> None:
         """As if `file.delete.delay.ms` were over."""
-        for logs in disks.removable(world):
-            logs.delete_expired_files(FOREVER_MS)
+        for machine in disks.with_deleted(world):
+            machine.file_deletion.end_delay()
 
     def _do_bit_flip(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)

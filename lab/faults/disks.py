@@ -7,12 +7,11 @@ from typing import Any
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError, StorageError
 from broker_core.kernel.names import is_broker
-from broker_core.kernel.node import STOPPED, Node
+from broker_core.kernel.node import RUNNING, STOPPED, Node
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import File
 from broker_core.kernel.storage_faults import DiskFault, DiskFaults, flip
 from broker_core.kernel.world import World
-from broker_core.log.log_manager import LogManager
 from broker_core.log.scan import find_batch
 from broker_core.log.segment import INDEX, LOG, TIME_INDEX
 from lab.clusters import stopped
@@ -58,11 +57,11 @@ def clear(node: Node) -> None:
         node.emit(events.DISKS_CHANGED, faults=[])
 
 
-def removable(world: World) -> list[LogManager]:
-    """Running brokers' logs, where files that were deleted wait for `file.delete.delay.ms`."""
-    nodes = (node for node in world.nodes.values() if is_broker(node.name))
+def with_deleted(world: World) -> list[Any]:
+    """Running brokers' machines, where files that were deleted wait for `file.delete.delay.ms`."""
+    nodes = (node for node in world.nodes.values() if is_broker(node.name) and node.state == RUNNING)
     machines: list[Any] = [node.machine for node in nodes if node.machine is not None]
-    return [machine.log_manager for machine in machines if machine.log_manager.has_deleted]
+    return [machine for machine in machines if machine.log_manager.has_deleted]
 
 
 def wipe(node: Node) -> None:
