@@ -18,8 +18,9 @@ from tests.web.spark_lab import refused, serve, until_ended
 
 from lab.analytics.classes import QUESTIONS
 from lab.analytics.places import find_runs
+from web.api import about_class
 from web.api import spark as module
-from web.api.about_class import home_of
+from web.api.about_class import ClassReport, home_of
 from web.api.problems import Problem
 from web.api.replays import Replay, check_queries
 from web.api.spark import Spark, check_installed, spark
@@ -156,6 +157,15 @@ def test_a_class_is_asked_about_by_its_page_and_the_report_goes_with_it(
     home = home_of(code)
     assert home.is_dir() and rest.delete(f"classes/{code}").status == 204 and not home.exists()
     assert rest.get(f"classes/{code}/reports/{told.json['id']}").status == 404
+
+
+def test_what_spark_still_writes_about_a_deleted_class_goes_when_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = ClassReport("late", {}, number=1 << 40, state="running", code="GONE2345")
+    monkeypatch.setitem(spark._rows, row.id, row)
+    about_class.forget(row.code)
+    (home_of(row.code) / row.id / "class_tries").mkdir(parents=True)
+    spark.take({"event": "cancelled", "id": row.number})
+    assert row.state == "cancelled" and not home_of(row.code).exists()
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import orjson
 from django.conf import settings
 
+from web.api.models import ENDED
 from web.api.spark import new_id, spark
 from web.api.spark_answers import Answering
 from web.people import classes as rooms
@@ -24,11 +25,12 @@ EXPORT = "export.json"
 
 @dataclass(slots=True)
 class ClassReport(Answering):
-    """One class that Spark is asked about."""
+    """One class that Spark is asked about. `forgotten`: the class was deleted meanwhile."""
 
     KIND: ClassVar[str] = "report"
     REPORT: ClassVar[str] = "class.html"
     code: str = ""
+    forgotten: bool = False
 
     @property
     def address(self) -> str:
@@ -39,6 +41,8 @@ class ClassReport(Answering):
 
     def take(self, event: dict[str, Any]) -> None:
         Answering.take(self, event)
+        if self.forgotten and self.state in ENDED:
+            shutil.rmtree(home_of(self.code), ignore_errors=True)
         if event["event"] != "stage":
             changes.told(news_of(self.code))
 
@@ -59,9 +63,10 @@ def newest(code: str) -> ClassReport | None:
 
 
 def forget(code: str) -> None:
-    """All about a class that is deleted."""
+    """All about a class that is deleted. What Spark is still at writes until it has ended, and goes then."""
     for row in spark.all(ClassReport):
         if row.code == code:
+            row.forgotten = True
             spark.cancel(row)
     shutil.rmtree(home_of(code), ignore_errors=True)
 
