@@ -9,6 +9,7 @@ import pytest
 
 from web.api import work
 from web.api.problems import Problem
+from web.api.worker import NICENESS, niceness_of
 
 
 def test_whoever_waits_for_an_answer_does_not_wait_for_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,3 +53,23 @@ def test_never_more_processes_than_places_and_whoever_is_one_too_many_is_refused
     said = asyncio.run(many())
     assert most == work.AT_ONCE and said.count("done") == work.WAITING
     assert [one.status for one in said if isinstance(one, Problem)] == [429] * 3
+
+
+def test_labs_go_before_a_job_but_not_before_one_that_has_waited_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def slow(request: dict[str, Any], tell: Any) -> int:
+        await asyncio.sleep(0.2)
+        return niceness_of(request)
+
+    async def begun() -> None:
+        """Its place is free."""
+
+    async def three() -> list[int]:
+        found = work.Jobs()
+        asking = (found.in_turn({"do": "hand-in"}, begun, print) for _ in range(work.AT_ONCE + 1))
+        return await asyncio.gather(*asking)
+
+    monkeypatch.setattr(work, "in_process", slow)
+    monkeypatch.setattr(work, "PATIENT_S", 0.1)
+    monkeypatch.setattr(work.settings, "HOSTS_LAB", False)
+    assert asyncio.run(three()) == [NICENESS] * work.AT_ONCE + [0]
+    assert niceness_of({"do": "scenario", "live": True}) == 0

@@ -10,6 +10,7 @@ in   {"do": "scenario", "yaml": "..." or "document": {...}, "name": "acks-1", "v
      {"do": "attempt", "document": {...}, "name": "keep-all", "attempt": {"set": {...}, "steps": [...]}, "hints": 1,
       "out": DIR}
      {"do": "hand-in", "document": {...}, "name": "keep-all", "attempt": {...} or "pack": FILE, "hints": 1}
+     {"do": ..., "waited": true}        as nice as a lab
      {"do": "beside", "path": DIR, "other": DIR}        two runs of a scenario, one of each generation
 out  {"progress": 0.41, "phase": "load", "t_us": 5200000}      a few times a second
      {"result": {...}}  or  {"error": "...", "place": "..."}
@@ -160,18 +161,23 @@ def judge_hand_in(request: dict[str, Any]) -> dict[str, Any]:
     return {**grade.to_dict(), "moment": moment, "why": exercise.why if grade.passed else {}}
 
 
+NICENESS = 5
 KINDS = {
     "scenario": run_scenario, "attempt": attempt_at, "hand-in": judge_hand_in, "verify": verify_run,
     "receipt": receipt_of, "beside": beside_each_other,
 }  # fmt: skip
 
 
+def niceness_of(request: dict[str, Any]) -> int:
+    """Labs go before a job, unless it plays one (`live`) or has waited its turn for long (`waited`)."""
+    return 0 if request.get("live") or request.get("waited") else NICENESS
+
+
 def main() -> None:
     """Read the request, do it, answer."""
     request = orjson.loads(sys.stdin.buffer.readline())
     threading.Thread(target=end_with_parent, daemon=True).start()
-    if not request.get("live"):
-        os.nice(5)
+    os.nice(niceness_of(request))
     heap.settle()
     try:
         result = KINDS[request["do"]](request)
