@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import pytest
 from tests.worlds import do, run
@@ -19,7 +19,13 @@ from lab.clusters.observe import brokers, partitions_of
 from lab.clusters.spec import run_from_dict
 
 KEYS = 10
-WATCHED: WeakKeyDictionary[World, InvariantMonitor] = WeakKeyDictionary()
+WATCHED: dict[World, InvariantMonitor] = {}
+
+
+@pytest.fixture(autouse=True)
+def worlds_end_with_their_test() -> Iterator[None]:
+    yield
+    WATCHED.clear()
 
 
 def spec(**settings: Any) -> dict[str, Any]:

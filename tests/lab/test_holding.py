@@ -216,6 +216,7 @@ def test_a_share_of_a_core_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     assert share.wait_s() == pytest.approx(BURST_S / 0.25), "what was not used long ago is gone"
 
 
+@pytest.mark.interpreted
 def test_a_world_that_has_to_wait_takes_inputs_afterwards_in_their_order() -> None:
     waits = [0.0]
 

@@ -78,6 +78,7 @@ def transactions_over_two_partitions(lab: Any, records: int = 5, **more: int) ->
     lab.run(6)
 
 
+@pytest.mark.interpreted
 def never_told_of_a_transaction(lab: Any, patch: Any) -> None:
     """The same of writes in transactions, while nothing is broken."""
     patch.setattr(history, "settled", lambda *_, **__: None)
