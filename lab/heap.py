@@ -6,6 +6,9 @@ of 700, and no longer looks at what is there already (modules, classes, a cluste
 
 What is in memory of the logs' ends is now many small buffers, now few large ones (a follower that catches up). Python
 and the allocator of the C library have each a heap of their own, and would keep the room of both for ever.
+
+A broker that has died is one large cycle. Python would find it after a quarter of an hour of a busy lab: whoever gives
+memory back looks for it before.
 """
 
 from __future__ import annotations
@@ -28,8 +31,11 @@ def settle() -> None:
     gc.set_threshold(NEW_OBJECTS, 20, 20)
 
 
-def trim() -> None:
-    """What nobody uses of the C library's heap goes back to the machine, where that library can (malloc_trim(3))."""
+def trim(cycles: bool = False) -> None:
+    """What nobody uses of the C library's heap goes back to the machine, where that library can (malloc_trim(3)); with
+    `cycles` also what nobody but itself knows, of all that came after `settle`."""
+    if cycles:
+        gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError):

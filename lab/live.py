@@ -200,11 +200,18 @@ class LiveLab(Sleeping, LiveFront):
         self._shut_down()
 
     async def _until(self, stopping: asyncio.Event) -> None:
+        before = self._lives()
         while not stopping.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), TRIM_S)
+            now = self._lives()
             if self.sole:
-                heap.trim()
+                heap.trim(cycles=now != before)
+            before = now
+
+    def _lives(self) -> tuple[int, ...]:
+        """Changes with each process that ends or begins."""
+        return tuple(node.live for node in self.main.world.nodes.values())
 
     def _build(self) -> None:
         self._caches = DiskCaches(TAIL_BUDGET if self.sole else ONE_OF_MANY_TAILS)
