@@ -154,7 +154,14 @@ export class Screen {
     $("stage-spot").classList.toggle("above", walksBelow(app));
     patch($("stage-spot"), document.activeElement === $("scene-svg") ? spotLine(app) : []);
     this.stale.stage = false;
-    patch($("coach"), coach(app));
+    this.#coach();
+  }
+
+  /** The next step. Where its button had the focus and is gone the line has it: whoever uses the keys goes on there, not at the page's beginning. */
+  #coach() {
+    const held = $("coach").contains(document.activeElement);
+    patch($("coach"), coach(this.app));
+    if (held && document.activeElement === document.body) $("coach").focus({ preventScroll: true });
   }
 
   /** What goes on while nothing happens: time. `staged`: the coach is new already. */
@@ -164,7 +171,7 @@ export class Screen {
     if (shows(app, "lanes") && !this.#still(wall, "lanes")) this.#lanes(wall);
     if (app.clock.live && !app.clock.cluster.paused && wall - this.drawn.facts < FACTS_MS) return;
     this.drawn.facts = wall;
-    if (!staged) patch($("coach"), coach(app));
+    if (!staged) this.#coach();
     patch($("time-facts"), timeFacts(app));
     if (!app.clock.live || wall - this.drawn.cursor >= SLOW_MS) this.#cursor(wall);
     this.#moment();

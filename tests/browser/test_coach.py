@@ -29,8 +29,9 @@ def test_a_learner_is_led_by_what_is_there(visit: Open) -> None:
     seen = visit()
     seen.page.evaluate("lab.app.desk.tour.finish()")
     seen.command(do="create_topic", topic="orders", partitions=1, replication_factor=3, configs={"min.insync.replicas": "2"})
-    seen.page.click("[data-coach=start_client]")
+    seen.page.press("[data-coach=start_client]", "Enter")
     seen.see("[data-coach=kill]")
+    assert seen.value("document.activeElement.id") == "coach"  # its button is gone: the keys go on with the next step
     seen.command(do="time", speed="pause")
     says(seen, "stands still")
     seen.page.click("[data-coach=time]")

@@ -106,3 +106,10 @@ def test_a_long_line_and_a_long_function_would_be_found() -> None:
     assert list(_long_lines(text)) == [1] and list(_functions(text)) == [(3, LONGEST_FUNCTION + 2)]
     for line in ("  async load({ a }) {", "const f = (a) => {", "  #at(x) {", "  get size() {", "function* all() {"):
         assert list(_functions(f"{line}\n  x;\n{BEGINS.match(line)[1]}}}\n")) == [(1, 3)], line  # type: ignore[index]
+
+
+def test_the_styles_know_two_weights_and_no_letter_below_eleven_and_a_half_pixels() -> None:
+    sheets = {path.name: path.read_text() for path in files(".css") if path.is_relative_to(CHECKOUT / "static")}
+    for sheet, text in sheets.items():
+        assert set(re.findall(r"font(?:-weight)?: ?([1-9]00)\b", text)) <= {"400", "700"}, sheet
+        assert [size for size in re.findall(r"font(?:-size)?:[^;]*?\b([\d.]+)px", text) if float(size) < 11.5] == [], sheet
