@@ -75,13 +75,15 @@ function lostTree(servers) {
 
 /**
  * Why nobody can decide anything; null while somebody can. Whoever has ended has no copy of the metadata log any more; a voter
- * that is a broker comes back with it.
+ * that is a broker comes back with it. While nobody has one yet, those that are brokers tell who is dead.
  */
-export function lostMajority({ quorum, servers }) {
+export function lostMajority({ quorum, servers, brokers }) {
   const voters = quorum?.voters ?? [];
   if (!voters.length) return lostTree(servers);
-  const dead = voters.filter((id) => !quorum.replicas?.[id]);
-  if (!dead.length || 2 * (voters.length - dead.length) > voters.length || !Object.keys(quorum.replicas ?? {}).length) return null;
+  const copies = quorum.replicas ?? {};
+  const known = Object.keys(copies).length > 0;
+  const dead = voters.filter((id) => known ? !copies[id] : brokers?.[id]?.state === "stopped");
+  if (!dead.length || 2 * (voters.length - dead.length) > voters.length) return null;
   const node = voters.some((id) => id > FIRST_CONTROLLER) ? controllerNode(dead[0]) : brokerNode(dead[0]);
   return { key: "coach.no_majority", params: { n: dead.length, of: voters.length, node }, command: { do: "restart", node } };
 }

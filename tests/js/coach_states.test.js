@@ -43,6 +43,8 @@ const STATES = {
   "two are dead, and nobody writes": [world({ dead: [2, 3], partition: { isr: [1] }, clients: {} }), "last", "Bring broker 2 back", { do: "restart", broker: 2 }],
   "nobody in sync lives": [world({ dead: [1, 2], partition: { leader: -1, isr: [2] } }), "offline", "Bring broker 2 back", { do: "restart", broker: 2 }],
   "all are dead": [world({ dead: [1, 2, 3], partition: { leader: 2, isr: [2] } }), "all_dead", "broker 2", { do: "restart", broker: 2 }],
+  "one of all that were dead has just started, and has no copy of the quorum's log yet": [
+    world({ dead: [2, 3], partition: { leader: 2, isr: [2] }, quorum: voting([1, 2, 3]) }), "no_majority", "broker 2", { do: "restart", node: "broker-2" }],
   "all are dead, and with them the quorum": [world({ dead: [1, 2, 3], quorum: voting([1, 2, 3]) }), "all_dead", "broker 1", { do: "restart", broker: 1 }],
   "all are dead that a topic could be on": [{ ...world({ dead: [1, 2, 3] }), topics: {} }, "all_dead", "broker 1", { do: "restart", broker: 1 }],
   "one is dead before there is a topic": [{ ...world({ dead: [3] }), topics: {} }, "dead", "Broker 3", { do: "restart", broker: 3 }],
