@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,13 @@ def test_a_wheel_of_other_sources_is_left_alone(a_wheel: Path, monkeypatch: pyte
     monkeypatch.setenv(native.SWITCH, "1")
     with pytest.raises(ImportError, match="made of other sources"):
         native.install()
+
+
+def test_a_worker_of_sparks_with_the_sources_in_an_archive_does_without(a_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = tmp_path / "brokerlab.zip"
+    archive.touch()
+    monkeypatch.setattr(native, "digest", partial(native.digest, home=archive))
+    assert not native.install()
 
 
 def test_the_switch_turns_it_off(a_wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
