@@ -44,7 +44,7 @@ def install() -> bool:
     try:
         wheel = importlib.import_module(WHEEL)
         fits: bool = digest(wheel.SOURCES) == wheel.DIGEST
-    except (ImportError, OSError):  # not installed; without sources, or with sources in an archive, as Spark's workers have them
+    except (ImportError, OSError):  # not installed; no sources, or in an archive, as a worker of Spark's has them
         fits = False
     if fits:
         sys.meta_path.insert(0, _Finder(Path(wheel.__path__[0]), wheel.LIBRARIES))
