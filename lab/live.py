@@ -200,13 +200,15 @@ class LiveLab(Sleeping, LiveFront):
         self._shut_down()
 
     async def _until(self, stopping: asyncio.Event) -> None:
+        if not self.sole:
+            await stopping.wait()
+            return
         before = self._lives()
         while not stopping.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), TRIM_S)
             now = self._lives()
-            if self.sole:
-                heap.trim(cycles=now != before)
+            heap.trim(cycles=now != before)
             before = now
 
     def _lives(self) -> tuple[int, ...]:
