@@ -11,6 +11,7 @@ what a page shows is what a browser on such a machine has come to draw, so a tes
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Generator
 from typing import Any
@@ -20,6 +21,7 @@ from _pytest.runner import runtestprotocol
 
 LEAN_ON = ("browser", "clients", "oracle")
 AGAIN = "again"
+REASON = 600  # letters of it
 FOREIGN = ("playwright", "cimpl")
 """Packages whose exceptions say that a foreign program has failed; `cimpl` is confluent_kafka's."""
 
@@ -75,6 +77,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if tried:
         terminalreporter.section("tried again once", yellow=True)
     for report in tried:
-        terminalreporter.line(f"{report.nodeid}: {' '.join(report.longreprtext.splitlines()[-1:])}")
+        terminalreporter.line(f"{report.nodeid}: {_reason(report.longreprtext)}")
         for title, text in report.sections:
             terminalreporter.line(f"{title}:\n{text}")
+
+
+def _reason(told: str) -> str:
+    """Of a traceback: what was said, and which lines of the tests were under way."""
+    lines = [line for line in told.splitlines() if re.match(r"E  |tests/\S+:\d+:", line)]
+    return " | ".join(" ".join(line.split()) for line in lines or told.splitlines()[-1:])[:REASON]

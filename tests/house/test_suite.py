@@ -75,6 +75,7 @@ def test_only_what_is_not_ours_is_tried_again_once_and_told(workers: int, tmp_pa
     assert "2 passed" in told[-1] and "4 failed" in told[-1] and "4 again" in told[-1], done.stdout
     again = [line.partition(":")[0] for line in told if line.startswith("test_tried.py") and "CalledProcessError" in line]
     assert again == ["test_tried.py"] * 2, done.stdout
+    assert any(line.startswith("test_tried.py::test_a_page_drew_late: ") and "assert 1 == 2" in line for line in told), done.stdout
 
 
 def test_the_longest_part_comes_first_and_no_test_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
