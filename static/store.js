@@ -23,6 +23,7 @@ const STAGE = {
   number: "0", // of the chosen partition
   selected: null, // the position of the event that a click has chosen
   record: null, // the record that is open: {name, offset, broker}
+  pressed: null, // the record under the finger as it came down: "orders-0@17@2"
   menu: null, // the open menu of a thing: {kind, name, x, y, from}
   spot: null, // where the walk with the keys stands: {kind, name, number, offset}
   folded: null, // the box whose clients are listed

@@ -96,6 +96,13 @@ function cellText(view, facts, column, kind) {
   return told.length <= most ? told : told.slice(-most); // the end tells them apart
 }
 
+/** Opens the record under the finger as it came down: while records come, others are there before it goes up. */
+function openPressed(view, own) {
+  const [name, offset, id] = (view.pressed ?? own).split("@");
+  view.pressed = null;
+  view.openRecord(name, Number(offset), Number(id));
+}
+
 function oneCell(view, facts, log, column, id, x, y, tall) {
   const { from } = column;
   const kind = cellKind(from, log, { ...facts, lost: facts.fates.lost.has(from) });
@@ -107,15 +114,16 @@ function oneCell(view, facts, log, column, id, x, y, tall) {
   const behind = facts.fates.reordered.has(from);
   const left = x + column.x;
   const middle = left + column.w / 2 - 0.5;
+  const record = `${facts.name}@${from}@${id}`;
   const open = (event) => {
     event.stopPropagation();
-    view.openRecord(facts.name, from, id);
+    openPressed(view, record);
   };
   return [
     h("rect", {
       key: `c${from}`,
       class: `cell ${kind}${marker ? ` marker ${marker[0]}` : ""}${isDamaged(log, from) ? " damaged" : ""}${lit ? " lit" : ""}${chosen ? " opened" : ""}${walked ? " spot" : ""}`,
-      "data-cell": lit ? from : null, "data-record": `${facts.name}@${from}@${id}`, x: left + 0.5, y: y + 0.5, width: column.w - 2,
+      "data-cell": lit ? from : null, "data-record": record, x: left + 0.5, y: y + 0.5, width: column.w - 2,
       height: tall, rx: 2.5, onclick: open
     }),
     h("text", { key: `t${from}`, class: `cell-text ${kind}${marker ? " marker" : ""}`, x: middle, y: y + tall / 2 + 4.5 },
@@ -341,7 +349,8 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
     key: name,
     class: `replica${name === chosen ? " chosen" : ""}${alone ? " alone" : ""}${leads ? " leads" : ""}${mine ? "" : " none"}${view.spot?.kind === "replica" && view.spot.number === number && view.spot.name === box.id ? " spot" : ""}`,
     "data-replica": `${name}@${box.id}`, ...opensEnd(view, { name, id, log, leads, mine, chosen }),
-    onclick: () => view.choose(topicName, number)
+    onpointerdown: ({ target }) => { view.pressed = target.closest("[data-record]")?.dataset.record ?? null; },
+    onclick: () => (view.pressed ? openPressed(view) : view.choose(topicName, number))
   },
     h("rect", { class: "row-ground", x: box.x + 12, y: y - 3, width: box.w - 18, height: tall - 1, rx: 4 }),
     h("text", { class: "glyph", x: box.x + 22, y: base }, glyph),

@@ -64,14 +64,15 @@ def test_those_without_room_are_listed_and_one_is_chosen_for_the_inspector(seen:
     page = visit(language, width=width, dark=dark, bypass_csp=True)
     page.wait(f"Object.keys(lab.app.state.clients).length === {PRODUCERS + GROUPS} && document.querySelectorAll('[data-folded]').length === 2")
     tell = page.page.evaluate("lab.app.words.t('clients.kind.group')")
-    folded = page.value("[...lab.app.scene.left, ...lab.app.scene.right].filter(({rest}) => rest).map(({rest}) => rest.map(({name}) => name))")
-    for box, names in zip(("more-senders", "more-readers"), folded, strict=True):
+    for side, box in (("left", "more-senders"), ("right", "more-readers")):
         page.page.focus(f"[data-folded={box}]")
         page.page.keyboard.press("Enter")
         page.see("#clients-dialog[open]")
-        found = page.page.locator("[data-folded-client]")
-        assert [one.get_attribute("data-folded-client") for one in found.all()] == names
-        assert (tell in found.first.inner_text()) == (box == "more-readers")
+        folded = f"lab.app.scene.{side}.filter(({{ rest }}) => rest).flatMap(({{ rest }}) => rest.map(({{ name }}) => name))"
+        listed = "[...document.querySelectorAll('[data-folded-client]')].map((one) => one.dataset.foldedClient)"
+        page.wait(f"{folded}.length > 0 && JSON.stringify({folded}) === JSON.stringify({listed})")  # how many have room is found once all is drawn
+        names = page.value(folded)
+        assert (tell in page.page.locator("[data-folded-client]").first.inner_text()) == (box == "more-readers")
         page.picture(f"folded-{language}-{width}-{box}")
         assert violations(page.page) == []
         page.page.keyboard.press("Escape")

@@ -47,3 +47,23 @@ def test_a_cell_opens_its_record_and_shows_its_value(visit: Open, language: str,
     asked = "first.params.command.do === 'bit_flip' && first.params.command.offset === 1"
     seen.wait(f"lab.app.story.items.some(({{ code, first }}) => code === 'command' && {asked})")
     seen.leave()
+
+
+def test_the_record_that_was_pressed_opens_though_the_log_goes_on(visit: Open) -> None:
+    seen = visit(view="learn")
+    seen.command(do="create_topic", topic="moving", partitions=1, replication_factor=3)
+    seen.command(do="start_client", name="producer-moving", kind="producer", topic="moving", rate=20)
+    seen.page.evaluate("lab.app.choose('moving')")
+    seen.wait("lab.app.topicName === 'moving' && Object.values(lab.app.chosenPartition?.logs ?? {}).some(({ leo }) => leo > 60)")
+    x, y = seen.value("""(() => {
+        const cells = document.querySelectorAll('.leads [data-record]');
+        const { left, top, width, height } = cells[Math.floor(cells.length / 2)].getBoundingClientRect();
+        return [left + width / 2, top + height / 2];
+    })()""")
+    seen.page.mouse.move(x, y)
+    seen.page.mouse.down()
+    pressed = seen.value("lab.app.pressed")
+    seen.wait(f"document.elementFromPoint({x}, {y}).dataset.record !== '{pressed}'")
+    seen.page.mouse.up()
+    seen.wait(f"lab.app.record?.name === 'moving-0' && lab.app.record.offset === {int(pressed.split('@')[1])}")
+    seen.leave()

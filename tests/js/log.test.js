@@ -298,3 +298,21 @@ test("of what a follower lacks, what is on its way stands apart from what is mis
   assert.deepEqual(said(2).map(({ children }) => String(children)), ["stage.coming 20", "stage.lacks 20"]);
   assert.deepEqual(said(3).map(({ children }) => String(children)), ["stage.lacks 40"]);
 });
+
+test("the record under the finger as it came down is the one that opens, whatever is there as it goes up", () => {
+  const state = { ...EMPTY, brokers: { 1: { state: "running" } }, topics: { orders: { partitions: { 0: { leader: 1, replicas: [1], isr: [1], logs: { 1: { leo: 0, hw: 0, start: 0 } } } } } } };
+  const done = [];
+  const view = {
+    state, topicName: "orders", topic: state.topics.orders, chosen: "orders-0", words: { t: (key) => key }, pressed: null,
+    openRecord: (...record) => done.push(record), choose: (...partition) => done.push(partition),
+  };
+  const { props } = replicaRow(view, { id: "1", x: 0, y: 0, w: 700, h: 90 }, "0", { tall: 60, top: 25, alone: true });
+  const press = (record) => props.onpointerdown({ target: { closest: () => record && { dataset: { record } } } });
+  press("orders-0@17@1");
+  props.onclick();
+  props.onclick();
+  press("orders-0@18@1");
+  press(null);
+  props.onclick();
+  assert.deepEqual(done, [["orders-0", 17, 1], ["orders", "0"], ["orders", "0"]]);
+});
