@@ -8,7 +8,7 @@ What is in memory of the logs' ends is now many small buffers, now few large one
 and the allocator of the C library have each a heap of their own, and would keep the room of both for ever.
 
 A broker that has died is one large cycle. Python would find it after a quarter of an hour of a busy lab: whoever gives
-memory back looks for it before.
+memory back looks for it before. That takes the longer the more partitions there are, so only after such a death.
 """
 
 from __future__ import annotations

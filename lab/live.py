@@ -203,17 +203,17 @@ class LiveLab(Sleeping, LiveFront):
         if not self.sole:
             await stopping.wait()
             return
-        before = self._lives()
+        before = self._brokers()
         while not stopping.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), TRIM_S)
-            now = self._lives()
-            heap.trim(cycles=now != before)
+            now = self._brokers()
+            heap.trim(cycles=not before <= now)
             before = now
 
-    def _lives(self) -> tuple[int, ...]:
-        """Changes with each process that ends or begins."""
-        return tuple(node.live for node in self.main.world.nodes.values())
+    def _brokers(self) -> set[tuple[str, int]]:
+        """Those that run, each with its incarnation: one that has died is missing afterwards, also if it is back."""
+        return {(name, node.live) for name, node in self.main.world.nodes.items() if node.live and is_broker(name)}
 
     def _build(self) -> None:
         self._caches = DiskCaches(TAIL_BUDGET if self.sole else ONE_OF_MANY_TAILS)
