@@ -56,7 +56,7 @@ def test_what_is_consumed_is_produced_once_while_a_viewer_kills_brokers(
     for number in range(RECORDS):
         plain.produce("in", str(number), partition=number % PARTITIONS)
     assert plain.flush(PATIENCE_S) == 0
-    python = PythonCopier(page.lab)  # type: ignore[arg-type]
+    python = PythonCopier(running, page.lab.bootstrap)
     java = running(
         sys.executable, str(require_oracle), "--newest", "tool", "org.apache.kafka.tools.TransactionalMessageCopier",
         "--broker-list", page.lab.bootstrap, "--input-topic", "in", "--input-partition", "0", "--output-topic", "out-java",
@@ -65,7 +65,7 @@ def test_what_is_consumed_is_produced_once_while_a_viewer_kills_brokers(
     java.wait_for(lambda lines: any('"consumed":' in line for line in lines), 2 * PATIENCE_S)
     with python.at_work():
         for _ in kill(page, "__transaction_state", partition_for("java-copier", LOGS)):
-            assert python.left and java.process.poll() is None  # both are at work
+            assert python.said[-1] and java.process.poll() is None  # both are at work
         for _ in kill(page, "out-python"):
             pass
         java.process.wait(2 * PATIENCE_S)

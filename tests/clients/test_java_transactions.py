@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import Producer
 
 from broker_core.coordinators.partitioning import partition_for
 from broker_core.records import encode_batch
@@ -24,14 +23,14 @@ from broker_core.wire.apis import ApiKey
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.clients.conftest import SETTINGS, Cluster, Running, run
-from tests.clients.test_transactions import read, transactional
+from tests.clients.test_transactions import read
 from tests.conftest import PATIENCE_S, free_ports
 from tests.oracle.asking import Connection
 from tests.oracle.requests import produce
 
 pytestmark = [pytest.mark.clients, pytest.mark.oracle]
 PARTITIONS, RECORDS, TRANSACTION = 2, 600, 10
-STUCK_S = 15
+STUCK_S = 30
 LOGS = 5
 OWN = {name: value for name, value in SETTINGS.items() if not name.startswith("zookeeper.")} | {
     "transaction.state.log.num.partitions": str(LOGS), "transaction.partition.verification.enable": "false",
@@ -67,67 +66,49 @@ def coordinator(cluster: Cluster, name: str) -> int:
 
 
 class PythonCopier:
-    """librdkafka reads, and writes what it read with its offsets in one transaction after the other.
+    """`confluent_copier`, watched: one that says nothing any more is killed, and the next goes on, as an operator would have it.
 
-    A consumer that was answered NOT_COORDINATOR for its first offsets never asks for them again (librdkafka 2.16, its issue
-    5586): one to which nothing comes any more makes room for the next, as an operator would start the process again.
+    librdkafka 2.16 needs that where a group's coordinator dies: a consumer that was answered NOT_COORDINATOR for its first
+    offsets never asks for them again (its issue 5586), and a producer that sends offsets waits without end for a
+    coordinator that has left the metadata, whatever its time-out (5511, 5456).
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
-        self.left = RECORDS
-        self.producer = transactional(cluster, "python-copier")
+    def __init__(self, running: Callable[..., Running], bootstrap: str) -> None:
+        told = (bootstrap, str(RECORDS), str(PARTITIONS), str(TRANSACTION))
+        self.start = lambda: running(sys.executable, str(Path(__file__).with_name("confluent_copier.py")), *told)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Until it has copied all, and what went wrong in it has been raised here."""
+        """Begins when the first transaction is committed, ends when all has been copied; what went wrong in it is raised here."""
+        self.program = self.start()
+        self.program.wait_for(lambda lines: self.said)
         with ThreadPoolExecutor(1) as pool:
-            copied = pool.submit(self.work)
+            watched = pool.submit(self.watch)
             yield
-            copied.result()
+            watched.result()
 
-    def work(self) -> None:
-        deadline = time.monotonic() + 2 * PATIENCE_S
-        while self.left and time.monotonic() < deadline:
-            self.consumer = Consumer({"bootstrap.servers": self.cluster.bootstrap, "group.id": "python-copier", "group.protocol": "consumer",
-                                      "auto.offset.reset": "earliest", "enable.auto.commit": False, "isolation.level": "read_committed"})  # fmt: skip
-            self.consumer.subscribe(["in"])
-            self.follow()
-            self.consumer.close()
+    @property
+    def said(self) -> list[int]:
+        """How many were left after each transaction; the other lines are what librdkafka says of its connections."""
+        return [int(line) for line in self.program.lines if line.isdecimal()]
 
-    def follow(self) -> None:
-        """Copy until nothing comes."""
-        heard = time.monotonic()
-        while self.left and time.monotonic() < heard + STUCK_S:
-            records = [one for one in self.consumer.consume(TRANSACTION, 1) if not one.error()]
-            if records:
-                heard = time.monotonic()
-                if not self.copy(records):
-                    self.back()
+    def watch(self) -> None:
+        for _ in range(4):
+            if self.ended():
+                assert self.program.process.returncode == 0, self.program.lines
+                return
+            self.program.process.kill()
+            self.program = self.start()
+        raise AssertionError(self.program.lines)
 
-    def back(self) -> None:
-        """To what is committed."""
-        for part in self.consumer.committed(self.consumer.assignment(), PATIENCE_S):
-            part.offset = max(part.offset, 0)
-            self.consumer.seek(part)
-
-    def copy(self, records: list[Any]) -> bool:
-        """Whether the transaction was committed."""
-        try:
-            self.producer.begin_transaction()
-            for one in records:
-                self.producer.produce("out-python", one.value())
-            positions = self.consumer.position(self.consumer.assignment())
-            moved = [one for one in positions if one.offset >= 0]
-            self.producer.send_offsets_to_transaction(moved, self.consumer.consumer_group_metadata(), PATIENCE_S)
-            self.producer.commit_transaction(PATIENCE_S)
-        except KafkaException as error:
-            if not error.args[0].txn_requires_abort():
-                raise
-            self.producer.abort_transaction(PATIENCE_S)
-            return False
-        self.left -= len(records)
-        return True
+    def ended(self) -> bool:
+        """Or it has said nothing for long."""
+        heard, said = time.monotonic(), 0
+        while self.program.process.poll() is None and time.monotonic() < heard + STUCK_S:
+            if len(self.said) > said:
+                heard, said = time.monotonic(), len(self.said)
+            time.sleep(0.1)
+        return self.program.process.returncode is not None
 
 
 def test_what_is_consumed_is_produced_once_while_brokers_die(cluster: Cluster, tool: Command, running: Callable[..., Running]) -> None:
@@ -137,14 +118,13 @@ def test_what_is_consumed_is_produced_once_while_brokers_die(cluster: Cluster, t
     for number in range(RECORDS):
         plain.produce("in", str(number), partition=number % PARTITIONS)
     assert plain.flush(PATIENCE_S) == 0
-    python = PythonCopier(cluster)
     java = running(*tool(
         "TransactionalMessageCopier", "--broker-list", cluster.bootstrap, "--input-topic", "in", "--input-partition", "0", "--output-topic", "out-java",
         "--consumer-group", "java-copier", "--transactional-id", "java-copier", "--transaction-size", str(TRANSACTION), "--group-mode",
         "--use-group-metadata", "--enable-random-aborts",
     ))  # fmt: skip
     java.wait_for(lambda lines: any('"consumed":"' in line or '"consumed":' in line for line in lines), 2 * PATIENCE_S)
-    with python.at_work():
+    with PythonCopier(running, cluster.bootstrap).at_work():
         for victim in (lambda: coordinator(cluster, "java-copier"), lambda: leader(cluster, "out-java", 0)):
             broker = victim()
             cluster.do(do="kill", broker=broker)
