@@ -4,11 +4,12 @@
           ---- end of an instant ---------> one look (state) ----> violations ----> lights
 
 Looks happen when virtual time passes a multiple of `GRID_US`, and at the end of an instant in which a leader, an
-ISR or a log was changed. What the world is then does not depend on who
-watches or how fast: a live branch, a simulated run and a re-execution of either come to the same verdicts,
-with the same event numbers. A violation is found one look after it happened, or some later under a load that
-fills the bounds of `invariants_view`. Only rows of state transitions are listened to: they are always written, and
-the many others cost nothing more.
+ISR or a log was changed; while no log and no state changes and no client does anything, at multiples of `QUIET_US`
+only: polls and the quorum's no-op records go on for ever. What the world is then does not depend on who watches or
+how fast: a live branch, a simulated run and a re-execution of either come to the same verdicts, with the same event
+numbers. A violation is found one look after it happened, or some later under a load that fills the bounds of
+`invariants_view`. Only rows of state transitions are listened to: they are always written, and the many others cost
+nothing more.
 
 | light | ok | |
 |---|---|---|
@@ -74,7 +75,8 @@ from lab.checkers.invariants_sharing import (
 from lab.checkers.invariants_transactions import LastStableOffset, NoAbortedRead, TransactionAtomic
 from lab.checkers.invariants_view import Truth, View
 
-GRID_US = 50_000
+GRID_US, QUIET_US = 50_000, 500_000
+QUIET_AUDITS = 5  # replicas of which something is read again in a look at a quiet cluster
 URGENT = (events.LEADER_ELECTED, events.BECAME_LEADER, events.ISR_EXPANDED, events.TRUNCATED, events.PROCESS_ENDED)
 KEPT = 1000
 INVARIANTS: tuple[type[Invariant], ...] = (
@@ -95,6 +97,11 @@ def described() -> dict[str, dict[str, str]]:
     return {kind.__name__: {**kind.meaning, **({"only": kind.only} if kind.only else {})} for kind in INVARIANTS}
 
 
+def _behind(t_us: int, grid_us: int) -> int:
+    """The next multiple."""
+    return (t_us // grid_us + 1) * grid_us
+
+
 class InvariantMonitor:
     """Watches one world from now on; make it before the world does anything.
 
@@ -111,8 +118,9 @@ class InvariantMonitor:
         self._first: dict[str, Violation] = {}
         self._keys: dict[tuple[str, Key], None] = {}
         self._told: dict[str, bool] = dict.fromkeys(self.counts, True)
-        self._next_us = GRID_US
-        self._seen = -1
+        self._next_us = self._quiet_us = GRID_US
+        self._stirred = True
+        self._seen = self._looked = -1
         self._by_code: dict[str, list[Callable[[Row], None]]] = self.view.handlers()
         self._by_operation: dict[str, list[Callable[[Mapping[str, Any]], None]]] = {}
         for one in self.invariants:
@@ -138,12 +146,14 @@ class InvariantMonitor:
 
     # -- from the world ---------------------------------------------------------------------
     def _row(self, row: Row) -> None:
+        self._stirred = True
         handlers = self._by_code.get(row[3])
         if handlers is not None:
             for handler in handlers:
                 handler(row)
 
     def _operation(self, row: dict[str, Any]) -> None:
+        self._stirred = True
         for handler in self._by_operation.get(row["op"], ()):
             handler(row)
 
@@ -152,20 +162,28 @@ class InvariantMonitor:
 
         A time at which only a cancelled timer was due makes no look: whether there are such times depends on the pump.
         """
-        if until_us >= self._next_us:
-            self._next_us = (until_us // GRID_US + 1) * GRID_US
-            if self.world.seq != self._seen:
-                self._seen = self.world.seq
-                self._look(True)
+        if until_us < self._next_us:
+            return
+        self._next_us = _behind(until_us, GRID_US)
+        seq, due = self.world.seq, until_us >= self._quiet_us
+        busy = (seq != self._seen and self.view.patrol()) or self._stirred
+        self._seen = seq
+        if seq != self._looked and (busy or due):
+            self._looked = seq
+            self._stirred = False
+            self._look(True, 1 if busy else QUIET_AUDITS)
+            due = True
+        if due:
+            self._quiet_us = _behind(until_us, QUIET_US)
 
     def _soon(self, row: Row) -> None:
         """A decisive moment: look at the end of this instant."""
         self._next_us = min(self._next_us, row[1] + 1)
 
-    def _look(self, bounded: bool) -> None:
+    def _look(self, bounded: bool, audits: int = 1) -> None:
         self.looks += 1
         with Unfaulted(node.storage for node in self.world.nodes.values()), self.view.cluster.still():
-            self.view.look(bounded)
+            self.view.look(bounded, audits)
             for one in self.invariants:
                 for violation in one.check(self.world):
                     self._note(violation)

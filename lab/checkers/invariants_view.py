@@ -205,18 +205,17 @@ class View:
         return found
 
     # -- one look -----------------------------------------------------------------------------
-    def look(self, bounded: bool = True) -> None:
-        """Gather `looks`; without bounds everything there is."""
+    def look(self, bounded: bool = True, audits: int = 1) -> None:
+        """Gather `looks`, of what was `touched`, and read a little of `audits` replicas again; without bounds
+        everything there is."""
         self.bounded = bounded
         self.running = self.machines()
         self.quorum = self._quorum()
         self._left = BATCHES if bounded else WITHOUT_BOUND
-        now = (self.world.seq, self.world.now_us)
-        if bounded:
-            self._walk_patrol(now)
-        else:
+        if not bounded:
+            now = (self.world.seq, self.world.now_us)
             self.touched = {place: self.touched.get(place, now) for place in sorted({**self.touched, **self._places()})}
-        self._audit_some()
+        self._audit_some(audits)
         self.looks = []
         for place in list(self.touched)[: LOOKS if bounded else None]:
             look = self._look_at(place, self.touched.pop(place))
@@ -242,8 +241,10 @@ class View:
             found.update(dict.fromkeys(machine.replicas.partitions_by_name))
         return found
 
-    def _walk_patrol(self, now: Moment) -> None:
-        """Partitions that have changed without a row that says so."""
+    def patrol(self) -> bool:
+        """Touch partitions that have changed without a row that says so; whether there is anything to look at."""
+        now = (self.world.seq, self.world.now_us)
+        self.running = self.machines()
         if not self._patrol:
             self._patrol = list(self._places())
         hosted = [(broker, machine.replicas.partitions_by_name) for broker, machine in self.running]
@@ -251,6 +252,7 @@ class View:
             place = self._patrol.pop()
             if place not in self.touched and self._has_changed(place, hosted):
                 self.touch(place, now)
+        return bool(self.touched)
 
     def _has_changed(self, place: Place, hosted: list[tuple[int, dict[Place, Partition]]]) -> bool:
         """Whether one of its `replicas` is not what it was: of all partitions ten times a second, in one piece."""
@@ -305,12 +307,13 @@ class View:
             copy = history.copies[broker] = Copy(partition.log)
         return copy
 
-    def _audit_some(self) -> None:
-        """Read a little of one replica again; everything, when nothing is bounded."""
+    def _audit_some(self, audits: int) -> None:
+        """Read a little of some replicas again; everything, when nothing is bounded."""
         if not self._audit:
             self._audit = [(place, broker) for place, history in self.histories.items() for broker in history.copies]
         if self.bounded:
-            self._audit_one(AUDIT)
+            for _ in range(audits):
+                self._audit_one(AUDIT)
             return
         for _ in range(len(self._audit)):
             self._audit_at = -1

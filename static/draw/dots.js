@@ -11,6 +11,7 @@
 import { Inscriptions } from "./inscriptions.js";
 import { arrange } from "./labels.js";
 import { along, boxOf, way } from "./layout.js";
+import { SMALL } from "./letters.js";
 import { FLIGHT_MS, Traffic, crowdLabel } from "./traffic.js";
 import { brokerOf } from "../model/names.js";
 
@@ -18,8 +19,6 @@ const HIT = 14; // pixels around a message that belong to it
 const STEP_MS = 500;
 const STILL_MS = 1600; // how long an arrow stays where nothing travels
 const LABEL_MS = 250; // how long a crowd keeps its label
-const FONT = 11.5;
-const SIGN = 12; // as the style sheet has it
 const STANDING = 500; // above, only the first of each link is drawn
 
 export class Dots {
@@ -239,7 +238,7 @@ export class Dots {
 
   /** What links do, once more above what passes: where there is no room beside a way it is written on it. */
   #sign({ signs = [] }, palette) {
-    const look = { font: palette.font(SIGN, 700), size: SIGN, ground: palette.ground, ink: palette.warn, ratio: globalThis.devicePixelRatio || 1 };
+    const look = { font: palette.font(SMALL, 700), size: SMALL, ground: palette.ground, ink: palette.warn, ratio: globalThis.devicePixelRatio || 1 };
     this.context.font = look.font; // of the widths
     for (const { sign, cut, upright, aside, x, y } of signs) {
       if (cut || upright) continue;
@@ -251,7 +250,7 @@ export class Dots {
   /** Labels that cover neither cards nor one another: failures first, then those that were there before, then the loud ones. */
   #write(scene, palette) {
     const { context } = this;
-    const look = { font: palette.font(FONT), size: FONT, ground: palette.ground, ratio: globalThis.devicePixelRatio || 1 };
+    const look = { font: palette.font(SMALL), size: SMALL, ground: palette.ground, ratio: globalThis.devicePixelRatio || 1 };
     context.font = look.font; // of the widths
     for (const { flight, place, text } of arrange(this.labels, scene, (written) => this.#width(written), this.loud)) {
       Object.assign(flight, { labelled: place !== null, line: place?.line });

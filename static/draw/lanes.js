@@ -1,6 +1,7 @@
 /** Paints a sketch: lanes, arrows, marks; remembers where things are, for clicks. */
 import { brokerOf } from "../model/names.js";
 import { EVERYDAY } from "./folds.js";
+import { SMALL } from "./letters.js";
 
 const LEFT = 126;
 const RIGHT = 14;
@@ -9,7 +10,6 @@ const BOTTOM = 22;
 const KINDS = 2; // of a band's messages that are named
 const LINE = 15;
 const VEIL = 0.62; // over what is still to come
-const SMALL = 11.5; // of all labels but the lanes' names
 const SLOT = 15;
 const CROWD = 160; // arrows, from which on the everyday ones are only shaded
 /** Places of slots on `width` pixels in the order of events: each some 15 pixels. */
@@ -125,7 +125,7 @@ export class Lanes {
       context.lineTo(x(Math.max(known, cursor)), y(lane));
       context.stroke();
       context.fillStyle = palette.ink;
-      context.font = palette.font(12);
+      context.font = palette.font(SMALL);
       context.fillText(fitted(context, names(node), LEFT - 16), 4, y(lane) + 4);
     });
     for (const { lane, x1, x2, kind } of dead) {

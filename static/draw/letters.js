@@ -1,6 +1,7 @@
 /** How wide words are in the picture, before they are drawn. No DOM. */
 import { count } from "../i18n/format.js";
 
+export const SMALL = 11.5; // the size of all letters that are drawn
 export const LETTER = 7.1; // width of a digit in a cell
 const WIDE = 12; // of a Korean letter
 

@@ -2,9 +2,9 @@
 import { FILTERS, count } from "../i18n/format.js";
 import { lagOf, membersOf, numbersText, rebalances } from "../model/readers.js";
 import { countsOf, heldBy, shareLag } from "../model/shares.js";
+import { SMALL } from "../draw/letters.js";
 import { h } from "./patch.js";
 
-const NOTE = 11.5; // font of the notes
 const LOW_SIDE = 54; // a box without room for a third line
 const NARROW_SIDE = 100; // a group's box with room for its name alone
 const MEMBER = 16; // a member's line in its group's card, in pixels
@@ -26,7 +26,7 @@ const acksOf = ({ settings }) => (String(settings?.acks ?? "all") === "-1" ? "al
 function written({ client, w }, words) {
   if (client.failed > 0) {
     const told = words.t("stage.acked_failed", { acked: client.acked, failed: client.failed });
-    return cut(told, w + 8, NOTE) === told ? told : `✓ ${count(client.acked)}  ✕ ${count(client.failed)}`;
+    return cut(told, w + 8, SMALL) === told ? told : `✓ ${count(client.acked)}  ✕ ${count(client.failed)}`;
   }
   return client.acked > 0 ? words.t(acksOf(client) === "0" ? "stage.sent" : "stage.acked", { n: client.acked }) : null;
 }
@@ -132,13 +132,13 @@ function groupCard(view, item) {
     waits && h("rect", { key: "dots", class: "dots", x: x + 0.5, y: y + 0.5, width: w, height: item.h, rx: 12, fill: "url(#dots)" }),
     h("title", {}, told),
     h("text", { class: "side-name", x: x + w / 2, y: y + 17 }, cut(groupName(item, words), w - 8)),
-    h("text", { class: `side-note${waits ? " waits" : ""}`, x: x + w / 2, y: y + 33 }, cut(note, w - 6, NOTE)),
+    h("text", { class: `side-note${waits ? " waits" : ""}`, x: x + w / 2, y: y + 33 }, cut(note, w - 6, SMALL)),
     shown.map((member, index) => h("g", {
       key: member.id, class: `member${member.over ? " over" : member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id
     },
       h("title", {}, `${member.name}: ${member.over ? `${overText(member, words)} · ` : ""}${held ? `${parts(member)} · ` : ""}${partitionsText(member, words)}`),
       h("text", { class: "member-badge", x: x + 12, y: line(index) }, `${member.gone ? "×" : member.over ? "✕" : member.paused ? "❚❚" : "▲"} ${member.badge}`),
-      h("text", { class: "member-parts", x: x + w - 10, y: line(index) }, cut(parts(member), w - 46, NOTE)))),
+      h("text", { class: "member-parts", x: x + w - 10, y: line(index) }, cut(parts(member), w - 46, SMALL)))),
     shown.length < members.length && h("text", { key: "more", class: "side-note", x: x + w / 2, y: line(shown.length) },
       words.t("stage.more_clients", { n: members.length - shown.length })));
 }
@@ -160,8 +160,8 @@ export function side(view, item) {
     h("rect", { x: item.x + 0.5, y: item.y + 0.5, width: item.w, height: item.h, rx: Math.min(14, item.h / 2) }),
     h("title", {}, told),
     h("text", { class: "side-name", x, y: middle - (third ? 9 : 3) }, cut(first, item.w - 8)),
-    h("text", { class: "side-note", x, y: middle + (third ? 5 : 12) }, cut(second, room, NOTE)),
-    third && h("text", { class: "side-note third", x, y: middle + 19 }, cut(third, item.w + 8, NOTE)));
+    h("text", { class: "side-note", x, y: middle + (third ? 5 : 12) }, cut(second, room, SMALL)),
+    third && h("text", { class: "side-note third", x, y: middle + 19 }, cut(third, item.w + 8, SMALL)));
 }
 
 /** The clients and groups on both sides: [[name, "Producer · acks=all · 13 acked"]]. */

@@ -108,8 +108,14 @@ def test_a_long_line_and_a_long_function_would_be_found() -> None:
         assert list(_functions(f"{line}\n  x;\n{BEGINS.match(line)[1]}}}\n")) == [(1, 3)], line  # type: ignore[index]
 
 
-def test_the_styles_know_two_weights_and_no_letter_below_eleven_and_a_half_pixels() -> None:
+def test_the_styles_know_two_weights_and_four_sizes_none_below_eleven_and_a_half_pixels() -> None:
     sheets = {path.name: path.read_text() for path in files(".css") if path.is_relative_to(CHECKOUT / "static")}
+    sizes = dict(re.findall(r"--(small|text|read|title): ([\d.]+)px", sheets["tokens.css"]))
+    assert len(sizes) == 4 and min(map(float, sizes.values())) == 11.5
+    assert f"SMALL = {sizes['small']};" in (CHECKOUT / "static/draw/letters.js").read_text()
+    points = set(re.findall(r"font(?:-size)?:[^;]*?\b([\d.]+)pt", sheets.pop("paper.css")))
+    assert len(points) == 4, points
     for sheet, text in sheets.items():
         assert set(re.findall(r"font(?:-weight)?: ?([1-9]00)\b", text)) <= {"400", "700"}, sheet
-        assert [size for size in re.findall(r"font(?:-size)?:[^;]*?\b([\d.]+)px", text) if float(size) < 11.5] == [], sheet
+        told = re.findall(r"font-size: ([^;}]+)|font: (?:[1-9]00 )?([^;} /]+)", text)
+        assert {one or other for one, other in told} <= {f"var(--{name})" for name in sizes} | {"inherit", "var(--read) !important"}, sheet

@@ -37,3 +37,17 @@ def test_a_quorum_that_loses_and_elects_leaders_and_brokers_that_come_and_go_tur
     lab.run(80)
     lab.monitor.finish()
     assert lab.monitor.red() == {} and lab.raft(lab.active).quorum.epoch > 2
+
+
+def test_a_quiet_cluster_is_looked_at_twice_a_second_and_a_busy_one_whenever_it_may_have_changed():
+    lab = KRaftLab()
+    lab.run(10)
+
+    def looks() -> int:
+        before = lab.monitor.looks
+        lab.run(10)
+        return lab.monitor.looks - before
+
+    assert 18 <= looks() <= 22
+    lab.do(do="start_client", name="producer-a")
+    assert looks() > 100
