@@ -9,14 +9,20 @@ source        1      1      3      3    ...            connection
 ```
 What holds for a stretch of offsets holds for a stretch of a line, which two bisections find. A batch is an object of
 its own only until its answer has left; one that gets none (acks=0) goes into a line when many others wait.
+
+```
+same bytes     connection 1, acked | connection 3, acked | ...      runs, in the order of the appends
+               9 10 11 12 ... 640  | 700 701 ... 790     |
+```
+Those with the same bytes as one before are told once more, by their order: neighbours that are alike are one run.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from lab.checkers.lineage import Partition, Term, Written
 
@@ -72,23 +78,76 @@ class Line:
         """Offset of the first record of a batch."""
         return self.last[at] - self.has(at, at + 1) + 1
 
-    def sent(self, at: int) -> Sent:
-        """One of its batches."""
-        written = self.term.written(self.last[at]) if self.term is not None else None
-        return Sent(self.nth[at], self.acked, self.last[at], self.has(at, at + 1), self.source[at], written, 0, None)
+    def written(self, at: int) -> Written | None:
+        """Who wrote one of its batches."""
+        return self.term.written(self.last[at]) if self.term is not None else None
 
 
-class Sent(NamedTuple):
-    """One of several batches with the same bytes. `seq`, `node`: as in the journal, of one that waits."""
+class Run:
+    """Batches with the same bytes, one behind the other, that came over one connection, were answered alike and were
+    written by the same reign. `seq`, `node`: as in the journal, of one that waits; it is alone."""
 
-    nth: int
-    acked: bool | None
-    last: int
-    records: int
-    source: int
-    written: Written | None
-    seq: int
-    node: str | None
+    __slots__ = ("source", "acked", "written", "last", "records", "seq", "node")
+
+    def __init__(
+        self, source: int, acked: bool | None, written: Written | None, seq: int = 0, node: str | None = None
+    ) -> None:
+        self.source = source
+        self.acked = acked
+        self.written = written
+        self.last = array("q")
+        self.records = array("q", [0])
+        self.seq = seq
+        self.node = node
+
+    def add(self, last: int, records: int) -> Run:
+        """Behind all that are in it."""
+        self.last.append(last)
+        self.records.append(self.records[-1] + records)
+        return self
+
+    def has(self, low: int, high: int) -> int:
+        """Records of the batches from `low` to before `high`."""
+        return self.records[high] - self.records[low]
+
+    def is_followed_by(self, other: Run) -> bool:
+        """Whether the other one, of a single batch, belongs to it."""
+        alike = (self.source, self.acked, self.written) == (other.source, other.acked, other.written)
+        return alike and self.last[-1] < other.last[0]
+
+
+class Same:
+    """Batches with the same bytes, in the order of their appends: those before the first that waits as runs."""
+
+    __slots__ = ("runs", "open")
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.open: dict[int, Batch | Run] = {}
+
+    def end(self, nth: int, run: Run) -> None:
+        """Number `nth` waits no longer: a run of its own, until all before it have ended, too."""
+        self.open[nth] = run
+        while self.open:
+            nth, first = next(iter(self.open.items()))
+            if not isinstance(first, Run):
+                return
+            del self.open[nth]
+            if self.runs and self.runs[-1].is_followed_by(first):
+                self.runs[-1].add(first.last[0], first.has(0, 1))
+            else:
+                self.runs.append(first)
+
+    def __len__(self) -> int:
+        return len(self.runs) + len(self.open)
+
+    def __iter__(self) -> Iterator[Run]:
+        yield from self.runs
+        for one in self.open.values():
+            if isinstance(one, Run):
+                yield one
+            else:
+                yield Run(one.source, None, None, one.seq, one.node).add(one.last, one.records)
 
 
 class Batches:
@@ -98,12 +157,12 @@ class Batches:
         self.lines: list[Line] = []
         self.waiting: dict[int, Batch] = {}
         self.count = 0
-        self.again = 0
-        """How many have the same bytes as one before."""
+        self.runs = 0
+        """How many there are to look at, of those with the same bytes as another one."""
         self._first: dict[int, int] = {}
-        self._same: dict[int, list[int]] = {}
-        self._ended: dict[int, Sent | None] = {}
-        """Those of `_same`; None: it waits."""
+        self._same: dict[int, Same] = {}
+        self._of: dict[int, Same] = {}
+        """Those that wait."""
 
     def begin(self, batch: Batch, client: str, params: Mapping[str, Any]) -> None:
         """A batch was appended."""
@@ -114,11 +173,10 @@ class Batches:
             first = self._first.setdefault(same, batch.nth)
             if first != batch.nth:
                 if same not in self._same:
-                    self._same[same] = [first]
-                    self._ended[first] = None if first in self.waiting else self._in_a_line(first)
-                self._same[same].append(batch.nth)
-                self._ended[batch.nth] = None
-                self.again += 1
+                    self._same[same] = self._begun(first)
+                self._of[batch.nth] = self._same[same]
+                self._same[same].open[batch.nth] = batch
+                self.runs += 1
 
     def end(self, batch: Batch, term: Term | None, acked: bool | None) -> None:
         """It waits no longer. `term`: in which it was appended."""
@@ -130,8 +188,11 @@ class Batches:
             line = Line(term, acked)
             self.lines.append(line)
         line.add(batch)
-        if batch.nth in self._ended:
-            self._ended[batch.nth] = line.sent(len(line) - 1)
+        if batch.nth in self._of:
+            same = self._of.pop(batch.nth)
+            before = len(same)
+            same.end(batch.nth, _alone(line, len(line) - 1))
+            self.runs += len(same) - before
 
     @property
     def records(self) -> int:
@@ -139,22 +200,25 @@ class Batches:
         waiting = sum(batch.records for batch in self.waiting.values())
         return waiting + sum(line.records[-1] for line in self.lines)
 
-    def same(self) -> Iterator[list[Sent]]:
-        """Batches with the same bytes, those of each group in the order of their appends."""
-        for numbers in self._same.values():
-            yield [self._sent(nth) for nth in numbers]
+    def same(self) -> Iterable[Same]:
+        """Batches with the same bytes."""
+        return self._same.values()
 
-    def _sent(self, nth: int) -> Sent:
-        found = self._ended[nth]
-        if found is not None:
+    def _begun(self, first: int) -> Same:
+        """With the first of them, which has been waiting, or has not been followed by another one before."""
+        found = Same()
+        if first in self.waiting:
+            self._of[first] = found
+            found.open[first] = self.waiting[first]
             return found
-        batch = self.waiting[nth]
-        return Sent(nth, None, batch.last, batch.records, batch.source, None, batch.seq, batch.node)
-
-    def _in_a_line(self, nth: int) -> Sent:
         for line in self.lines:
-            if line.nth[0] <= nth <= line.nth[-1]:
-                at = bisect_left(line.nth, nth)
-                if line.nth[at] == nth:
-                    return line.sent(at)
-        raise KeyError(nth)
+            if line.nth[0] <= first <= line.nth[-1]:
+                at = bisect_left(line.nth, first)
+                if line.nth[at] == first:
+                    found.end(first, _alone(line, at))
+        return found
+
+
+def _alone(line: Line, at: int) -> Run:
+    """One batch of a line."""
+    return Run(line.source[at], line.acked, line.written(at)).add(line.last[at], line.has(at, at + 1))

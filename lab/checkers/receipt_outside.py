@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -38,12 +38,12 @@ import orjson
 from lab.checkers.copies import Copies
 from lab.checkers.fates import Stand
 from lab.checkers.lineage import CODES, Lineage, Partition, Term, Written, borders
-from lab.checkers.receipt_batches import Batch, Batches, Line, Sent
+from lab.checkers.receipt_batches import Batch, Batches, Line, Run
 
 NOTE = "as far as the brokers see: batches that produce requests appended and whose answers left without an error"
 MOST = 500_000
 AGAIN = 20_000
-"""So many batches may have the bytes of one before, or wait for an answer, for a figure to be there in a moment."""
+"""So many runs of batches may have the bytes of one before, for a figure to be there in a moment."""
 LISTED = 1000
 READERS = 8
 """So many readers of a partition may be at different places, and each has one stretch."""
@@ -109,7 +109,7 @@ class Outside:
     def is_too_much(self) -> bool:
         """Whether the figures take longer than a moment, or what is kept more room than a lab may take for it."""
         every = self.partitions.values()
-        again = sum(batches.again + len(batches.lines) for batches in every) + sum(map(len, self._reads.values()))
+        again = sum(batches.runs + len(batches.lines) for batches in every) + sum(map(len, self._reads.values()))
         return again > AGAIN or sum(batches.count for batches in every) > MOST
 
     # -- rows -------------------------------------------------------------------------------
@@ -244,35 +244,41 @@ class _Judged:
         """Those with the same bytes as one before, of a client that had a reason to send again."""
         for group in batches.same():
             source, again = -1, False  # connection of the last that is there; whether each that follows was sent again
-            for one in group:
-                if not self._is_there(partition, one):
+            for run in group:
+                there = [part for part in self._between(partition, run) if self._is_there(partition, run, part[0])]
+                if not there:
                     continue
-                if again or (source >= 0 and one.source != source):
-                    self.found["duplicated"] += one.records
-                again = again or not one.acked or (source >= 0 and one.source != source)
-                source = one.source
+                again = again or (source >= 0 and run.source != source)
+                if again:
+                    self.found["duplicated"] += sum(run.has(*part) for part in there)
+                elif not run.acked:  # all but the first of them
+                    first = there[0][0]
+                    self.found["duplicated"] += sum(run.has(*part) for part in there) - run.has(first, first + 1)
+                    again = True
+                source = run.source
 
-    def _is_there(self, partition: Partition, one: Sent) -> bool:
+    def _between(self, partition: Partition, run: Run) -> Iterator[tuple[int, int]]:
+        """Stretches of a run whose batches stand alike."""
+        edges = self._edges_of(partition)
+        return _stretches(run.last, edges[bisect_right(edges, run.last[0]) : bisect_right(edges, run.last[-1])])
+
+    def _is_there(self, partition: Partition, run: Run, at: int) -> bool:
         """What a reign wrote between two edges stands alike: of many with the same bytes few are looked at."""
-        written = one.written or self.lineage.written(partition, one.last, one.seq, one.node)
+        last = run.last[at]
+        written = run.written or self.lineage.written(partition, last, run.seq, run.node)
         if written is None:
             return False
-        place = partition, written, bisect_right(self._edges_of(partition), one.last)
+        place = partition, written, bisect_right(self._edges_of(partition), last)
         found = self._there.get(place)
         if found is None:
-            found = self._there[place] = self.lineage.stand(partition, one.last, written) is Stand.THERE
+            found = self._there[place] = self.lineage.stand(partition, last, written) is Stand.THERE
         return found
 
     def _parts(self, partition: Partition, line: Line, term: Term) -> Iterator[tuple[int, int]]:
         """Stretches of a line whose batches stand alike: between the edges of what counts, and of what was written."""
         edges, first, end = self._edges_of(partition), line.last[0], line.last[-1] + 1
         marks = {*edges[bisect_right(edges, first) : bisect_left(edges, end)], *borders(term.epochs, first, end)}
-        low = 0
-        for mark in (*sorted(marks), end):
-            high = bisect_left(line.last, mark, low)
-            if low < high:
-                yield low, high
-            low = high
+        return _stretches(line.last, sorted(marks))
 
     def _edges_of(self, partition: Partition) -> list[int]:
         """Where something changes in the log that counts, or on the disks; going up."""
@@ -297,6 +303,16 @@ class _Judged:
                 break
             found += line.has(*(bisect_left(line.last, one, low, high) for one in (first, end)))
         return found
+
+
+def _stretches(last: Sequence[int], marks: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The batches that end before the first mark, those before the next one, and those behind all."""
+    low = 0
+    for mark in (*marks, last[-1] + 1):
+        high = bisect_left(last, mark, low)
+        if low < high:
+            yield low, high
+        low = high
 
 
 def _joined(stretches: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
