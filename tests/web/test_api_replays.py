@@ -92,6 +92,14 @@ def test_a_row_of_the_table_follows_what_the_worker_tells(tmp_path: Path) -> Non
     assert found.view()["report"] is None
 
 
+def test_no_stage_of_work_that_is_done_is_left_undone(tmp_path: Path) -> None:
+    table = Spark()
+    found = table._rows["a"] = row("a", tmp_path, 4)
+    for event in ({"event": "stage", "stage": 3, "done": 0, "total": 4}, {"event": "done"}):
+        table.take({**event, "id": 4})
+    assert found.view()["stages"] == [{"stage": 3, "done": 4, "total": 4}]
+
+
 def test_no_more_wait_than_can_and_ended_ones_are_forgotten(tmp_path: Path) -> None:
     table = Spark()
     for number in range(module.REMEMBERED + 5):

@@ -96,6 +96,9 @@ class Work:
             self.anew()
         elif what in (DONE, FAILED, CANCELLED):
             self.state, self.error = what, event.get("error")
+            if what == DONE:  # nobody looks at a stage between its last task and the end of the work
+                for stage in self.stages.values():
+                    stage["done"] = stage["total"]
         else:
             self.found(event)
 
