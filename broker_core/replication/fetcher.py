@@ -184,7 +184,7 @@ class Fetcher:
         partition = state.partition
         log = partition.log
         try:
-            records = _read(data.records) if data.records else None
+            records = records_of(data) if data.records else None
         except StorageError:  # of the leader's disk, which knows it by now
             self._delay(state)
             return
@@ -316,8 +316,9 @@ class Fetcher:
             self._delay(state)
 
 
-def _read(records: Any) -> list[Any]:
-    """Records of an answer: a list of slices by reference, or one buffer from the codec. Raises StorageError."""
+def records_of(data: Any) -> list[Any]:
+    """What a partition's answer has: slices by reference, or one buffer from the codec. Raises StorageError."""
+    records = data.records
     if not isinstance(records, list):
         return [records]
     if len(records) == 1 and records[0].__class__ is FileSlice:

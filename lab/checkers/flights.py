@@ -1,10 +1,11 @@
 """Messages under way between the processes of a world: which there are, and the bytes that they would be.
 
-    flights        {"from", "to", "kind", "api", "version", "correlation", "at", "sent"}, first to arrive first
+    flights        {"from", "to", "kind", "api", "version", "correlation", "at", "sent", "brings"}, by arrival
     Wanted         which message: the event that sent or received it, its ends, API, version, correlation id
     look           `message_bytes.describe`, and `how`: recorded (as it came) or encoded (by our codec)
 
 `kind`: request, response, closed (the end of a connection), other (the coordination tree's own messages).
+`brings`: where an answer to a follower makes its logs end, [{"topic", "partition", "until"}].
 """
 
 from __future__ import annotations
@@ -12,17 +13,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.kernel.errors import CommandError, Refusal
+from broker_core.kernel.errors import CommandError, Refusal, StorageError
 from broker_core.kernel.in_flight import UnderWay, under_way
-from broker_core.kernel.names import cluster_of
+from broker_core.kernel.names import cluster_of, is_broker
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import read_all
 from broker_core.kernel.world import World
+from broker_core.records.errors import RecordsError
+from broker_core.records.header import read_headers
+from broker_core.replication.fetcher import records_of
+from broker_core.wire import messages as m
 from broker_core.wire.apis import api_name
 from broker_core.wire.codec import encode_request, encode_response
 from broker_core.wire.errors import WireError
 from broker_core.wire.rpc import Request, Response
 from lab.checkers.message_bytes import APIS, describe
+from lab.clusters.observe import partitions_of
 
 SHOWN = 300
 
@@ -55,7 +61,7 @@ def flights(world: World) -> list[dict[str, Any]]:
     between = [one for one in under_way(world) if one.source != one.dest]
     found = [one for one in between if not cluster_of(one.source) and not cluster_of(one.dest)][:SHOWN]
     versions = _versions(world) if any(isinstance(one.message, Response) for one in found) else {}
-    return [_flight(one, versions) for one in found]
+    return [_flight(one, versions) | _brought(world, one) for one in found]
 
 
 def _versions(world: World) -> dict[tuple[str, str, str, int], int]:
@@ -81,6 +87,30 @@ def _flight(one: UnderWay, versions: dict[tuple[str, str, str, int], int]) -> di
     else:
         facts |= {"api": type(message).__name__}
     return facts
+
+
+def _brought(world: World, one: UnderWay) -> dict[str, Any]:
+    node, body = world.nodes.get(one.dest), getattr(one.message, "body", None)
+    if node is None or not is_broker(one.dest) or not isinstance(body, m.FetchResponse):
+        return {}
+    names = {replica.topic_id: topic for (topic, _), replica in partitions_of(node).items()}
+    found = []
+    for answered in body.responses:
+        topic = answered.topic or names.get(answered.topic_id)
+        for data in answered.partitions:
+            until = _end_of(data) if topic and data.records else None
+            if until is not None:
+                found.append({"topic": topic, "partition": data.partition_index, "until": until})
+    return {"brings": found} if found else {}
+
+
+def _end_of(data: Any) -> int | None:
+    """The offset behind the last whole batch."""
+    try:
+        *_, last = (header for part in records_of(data) for header in read_headers(part))
+    except (StorageError, RecordsError, ValueError):
+        return None
+    return last.next_offset
 
 
 # -- bytes ----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /** What a person does to look closer: at a message, a broker, a record, its bytes, an invariant. `App` is one of these. */
 import { refusal } from "../i18n/problems.js";
-import { arriving, passing, positionOf, standing } from "../model/flights.js";
+import { arriving, bringing, passing, positionOf, standing } from "../model/flights.js";
 
 const AGAIN_MS = 150;
 
@@ -31,9 +31,11 @@ export class Looking {
     return this.#looked.found;
   }
 
-  /** What was on its way to followers at that moment, see `model/flights.js`; null now, and while the past is played. */
+  /** What is on its way to followers at a moment at which the cluster stands still, see `model/flights.js`; null while time goes on. */
   get arriving() {
-    return this.clock.live || this.clock.playing ? null : this.#looked.coming;
+    const { clock, inquiry } = this;
+    if (clock.live) return clock.cluster.paused ? bringing(inquiry.get("flights").found?.flights ?? []) : null;
+    return clock.playing ? null : this.#looked.coming;
   }
 
   get #looked() {

@@ -90,6 +90,15 @@ export function arriving(history, viewed) {
   return found;
 }
 
+/** The same of what is under way now: answers say where they make a follower's logs end. */
+export function bringing(flights) {
+  const found = new Map();
+  for (const { to, brings = [] } of flights) {
+    for (const { topic, partition, until } of brings ?? []) found.set(comingOf(`${topic}-${partition}`, brokerOf(to)), until);
+  }
+  return found;
+}
+
 /** The position of the event that sent a flight, or null when it is not known here. */
 export function positionOf(history, flight) {
   const begin = history.positionOf(flight.sent);

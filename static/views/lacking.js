@@ -16,7 +16,7 @@ export function vanished({ partition, fates, held, axis }, log) {
   return fates.ranges.reduce((sum, [from, last]) => sum + Math.max(0, Math.min(last + 1, axis.end) - Math.max(from, log.leo)), 0);
 }
 
-/** Where what is on its way to the replica of `id` will end: `log.leo` or behind it; known of moments that have passed. */
+/** Where what is on its way to the replica of `id` will end: `log.leo` or behind it; known while nothing moves. */
 export const arrivingUntil = ({ arriving }, name, id, log) => Math.max(log.leo, arriving?.get(comingOf(name, id)) ?? 0);
 
 /** A box for [from, to) with the longest of `texts` that it has room for; the first is its title. */

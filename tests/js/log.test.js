@@ -6,7 +6,7 @@ import { doubledIn, fatesOf, rangesOf, stretchesOf } from "../../static/model/fa
 import { cutsOf, placed } from "../../static/model/unplaced.js";
 import { badges, badgesBeside, lagOf, membersOf, numbersText, readersOf } from "../../static/model/readers.js";
 import { Tracer, originOf, readBy } from "../../static/model/record.js";
-import { arriving } from "../../static/model/flights.js";
+import { arriving, bringing } from "../../static/model/flights.js";
 import { EMPTY, reduce } from "../../static/model/reduce.js";
 import { Records, plain } from "../../static/inspect/records.js";
 import { History } from "../../static/time/history.js";
@@ -297,6 +297,8 @@ test("of what a follower lacks, what is on its way stands apart from what is mis
   const said = (id) => lacking(view, facts, partition.logs[id], id, { x: 0, y: 0, tall: 24 }).flat().filter((one) => one && one.props.class.startsWith("cell-text"));
   assert.deepEqual(said(2).map(({ children }) => String(children)), ["stage.coming 20", "stage.lacks 20"]);
   assert.deepEqual(said(3).map(({ children }) => String(children)), ["stage.lacks 40"]);
+  const brings = [{ topic: "orders", partition: 0, until: 30 }];
+  assert.deepEqual([...bringing([{ to: "broker-2", brings }, { to: "broker-3" }])], [...coming], "of a cluster that stands still now, too");
 });
 
 test("the record under the finger as it came down is the one that opens, whatever is there as it goes up", () => {

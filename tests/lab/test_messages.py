@@ -17,6 +17,7 @@ from broker_core.wire.codec import encode_request, encode_response
 from lab.checkers.flights import NoMessage, Wanted, flights, look, wanted_of
 from lab.checkers.message_bytes import describe, pieces_of
 from lab.clusters.inspect import inspect
+from lab.clusters.observe import partitions_of
 from lab.clusters.spec import run_from_dict
 from lab.experiments.run import RunResult, run_scenario
 from lab.experiments.anew import execute_again
@@ -128,6 +129,22 @@ def test_what_is_under_way_is_listed_with_its_arrival_and_can_be_looked_at(run: 
     assert look(world, wanted)["api"] == one["api"]  # type: ignore[index]
     assert look(world, Wanted(1, "producer-a", one["to"], "Produce", 11, 999_999, False)) is None
     assert {"request", "response"} >= {other["kind"] for other in flights(world) if "correlation" in other}
+
+
+def test_an_answer_on_its_way_says_where_a_followers_log_will_end(run: RunResult) -> None:
+    world = execute_again(run.directory)
+    work = Reexecution(world, run.directory / "inputs.bin", Nobody(), target_us=commanded(run, "deliver_next"))
+    while not work.advance(1):
+        pass
+    found = list[dict[str, Any]]()
+    while not found:
+        assert world.step(world.now_us + 1_000_000)
+        found = [one for one in flights(world) if "brings" in one]
+    one, (brought,) = found[0], found[0]["brings"]
+    log = partitions_of(world.nodes[one["to"]])[brought["topic"], brought["partition"]].log
+    assert one["api"] == "Fetch" and log.log_end_offset < brought["until"]
+    world.run_until(one["at"])
+    assert log.log_end_offset == brought["until"]
 
 
 def test_a_question_that_names_no_message_is_refused(run: RunResult) -> None:

@@ -165,8 +165,16 @@ class MetricsView(Closed):
     meaning: dict[str, MetricMeaning] | None
 
 
+class Brought(Closed):
+    """Where the log of a follower ends when it has taken an answer."""
+
+    topic: str
+    partition: int
+    until: int
+
+
 class Flight(Closed):
-    """A message under way."""
+    """A message under way; `brings`: of an answer to a follower."""
 
     from_: str = Field(alias="from")
     to: str
@@ -176,6 +184,7 @@ class Flight(Closed):
     api: str | None = None
     version: int | None = None
     correlation: int | None = None
+    brings: list[Brought] | None = None
 
 
 class FlightsView(Closed):
