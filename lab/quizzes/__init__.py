@@ -1,7 +1,7 @@
 """Quizzes: questions whose answers a run decides, graded at once, with the moment of the run that proves them.
 
 ```yaml
-quiz: durability                     # a track of lessons, or a heading of the glossary (`1-cluster`)
+quiz: durability                     # a track of lessons, a part of the glossary (`1-cluster`), a text (`basics-isr`)
 questions:
   - question: who-has-them           # its name, the only one of this name
     lesson: acks-1                   # whose run is looked at ...

@@ -11,12 +11,14 @@ from broker_core.kernel.problems import problem
 from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.glossary import catalogue
+from lab.glossary.basics import basics
 from lab.quizzes.questions import Question, Text, of_prediction, read_question, scenario_of
 from lab.scenarios import path
 from lab.scenarios.reading import ScenarioError, line_of, read
 from lab.scenarios.subjects import SUBJECTS
 
 HOME = Path(__file__).parent / "questions"
+OF_TEXTS = "basics-"
 
 
 @dataclass(slots=True)
@@ -29,9 +31,20 @@ class Quiz:
 
 
 def headings() -> dict[str, Text]:
-    """What stands over the texts that teach: the tracks of lessons and the parts of the glossary."""
+    """What stands over all that teaches: the tracks of lessons, the parts of the glossary, the texts at /basics/."""
     sections = zip(sorted(catalogue.HOME.glob("*.yaml")), catalogue.sections(), strict=True)
-    return {**SUBJECTS, **{file.stem: dict(section.title) for file, section in sections}}
+    parts = {file.stem: dict(section.title) for file, section in sections}
+    return {**SUBJECTS, **parts, **{heading_of(text.id): dict(text.title) for text in basics()}}
+
+
+def heading_of(text: str) -> str:
+    """What the heading of a text at /basics/ is called here: `basics-isr`."""
+    return f"{OF_TEXTS}{text}"
+
+
+def text_of(heading: str) -> str:
+    """The text at /basics/ under this heading; nothing when it is another one."""
+    return heading.removeprefix(OF_TEXTS) if heading.startswith(OF_TEXTS) else ""
 
 
 def parse(source: str, file: str) -> Quiz:
@@ -93,6 +106,14 @@ def of_lesson(name: str) -> Quiz:
 def of_heading(name: str) -> Quiz:
     """All that stands under a heading; of a track that is what is asked about its lessons."""
     return shipped().get(name) or Quiz(name, headings()[name])
+
+
+@cache
+def standing_in() -> dict[str, str]:
+    """Question -> the quiz that has it: of a lesson; of a heading when no lesson's has it."""
+    parts = [quiz for quiz in shipped().values() if quiz.name not in SUBJECTS]
+    found = {one.name: quiz.name for quiz in parts for one in quiz.questions}
+    return {name: found.get(name, one.lesson) for name, one in all_questions().items()}
 
 
 def find(name: str) -> Quiz | None:

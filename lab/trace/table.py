@@ -23,7 +23,7 @@ from lab.clusters.spec import PROTECTIONS
 from lab.exercises import reading as exercises
 from lab.exercises.reading import Exercise
 from lab.quizzes.questions import scenario_of
-from lab.quizzes.reading import all_questions
+from lab.quizzes.reading import all_questions, standing_in
 from lab.scenarios import grammar
 from lab.scenarios.expectations import event_filter
 from lab.scenarios.grammar import Scenario
@@ -40,7 +40,7 @@ def trace(scenarios: Iterable[Scenario] | None = None) -> Plain:
     """The whole table, of the lab's own scenarios or of those given."""
     lessons = {one.name: _lesson(one) for one in scenarios or map(scenario_of, grammar.names())}
     tasks = {name: _exercise(exercises.load(name)) for name in exercises.names()}
-    asked = {one.name: _question(lessons[one.lesson], one.lesson)
+    asked = {one.name: _question(lessons[one.lesson], one.lesson, standing_in()[one.name])
              for one in all_questions().values() if one.lesson in lessons}  # fmt: skip
     table = {name: _row(row, lessons, tasks, asked) for name, row in rows().items()}
     return {
@@ -106,8 +106,8 @@ def _exercise(exercise: Exercise) -> Plain:
             "settings": _once([*moved, *settings(exercise.start)])}  # fmt: skip
 
 
-def _question(lesson: Plain, name: str) -> Plain:
-    return {"lesson": name, "rows": lesson["rows"]}
+def _question(lesson: Plain, name: str, quiz: str) -> Plain:
+    return {"lesson": name, "quiz": quiz, "rows": lesson["rows"]}
 
 
 def settings(value: Any) -> Iterator[str]:

@@ -22,6 +22,7 @@ from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from lab.clusters.meanings import of_clients
 from lab.clusters.vocabulary import KINDS
 from lab.exercises import reading as exercises
+from lab.quizzes.reading import standing_in
 from lab.scenarios import grammar
 from lab.trace.rows import rows
 from web.api.docs import marked
@@ -126,6 +127,7 @@ def test_the_trace_leads_from_every_row_to_what_is_there(rest: Rest, language: s
     assert {html.escape(row.title[language]) for row in rows().values()} == set(re.findall(r'-name">\w+ (.*?)</h3>', page))
     assert [name for name in re.findall(r'href="#([^"]+)"', page) if name not in ids] == []
     assert set(re.findall(r'href="/#lesson=([^"]+)"', page)) == set(grammar.names())
+    assert set(re.findall(r'href="/quizzes/([^"]+)/"', page)) == set(standing_in().values())
     assert set(re.findall(r'href="/exercises/([^"]+)/"', page)) == set(exercises.names())
     assert {f"settings-{name}" for name in (*BROKER_SETTINGS, *TOPIC_SETTINGS, *of_clients())} <= ids, "the lab's settings lead here"
     assert {"settings-acks", "metrics-IsrShrinksPerSec", "tables-isr_changes", "events-leader_elected"} <= ids

@@ -60,6 +60,7 @@ def test_the_texts_for_a_newcomer_are_a_page_in_each_language(served: Served) ->
         text = fetch(served, "basics/", Accept_Language=language)[2]
         assert f'<h2 id="isr-title">{sentence}</h2>' in text and text.count("<article") == 8
         assert 'href="/glossary/#isr"' in text and "#lesson=isr-shrink-and-catch-up" in text
+        assert re.findall(r'href="/quizzes/basics-([^"]+)/"', text) == re.findall(r'<article id="([^"]+)"', text)
 
 
 def test_nothing_inline_may_run_and_nothing_foreign_is_named(served: Served) -> None:

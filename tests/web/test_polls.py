@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
+from tests.conftest import PATIENCE_S
 
 from lab.quizzes.reading import all_questions
 from lab.quizzes.recorded import answers
@@ -71,6 +74,12 @@ def test_whoever_waits_hears_of_an_answer_and_of_the_next_question(rest: Rest, c
     rest.post(f"classes/{code}/poll/state", {"state": "ended"})
 
 
+def test_the_teacher_may_ask_every_question(rest: Rest, code: str) -> None:
+    with urlopen(f"{rest.url}classes/{code}/poll/", timeout=PATIENCE_S) as answer:
+        page = answer.read().decode()
+    assert sorted(re.findall(r'<option value="([^"]+)"', page)) == sorted(all_questions())
+
+
 def test_what_was_answered_is_taken_away_with_the_class(rest: Rest, code: str, three: list[Visitor]) -> None:
     (first, _) = rest.get(f"classes/{code}/export").json["polls"]
     assert (first["question"], first["state"]) == (ASKED, "ended")
@@ -114,7 +123,7 @@ def test_no_question_tells_its_answer_before_it_is_asked(rest: Rest) -> None:
     assert rest.get("quizzes/nothing").status == 404
 
 
-@pytest.mark.parametrize("path", ["/quizzes/", "/quizzes/acks-1/", "/quizzes/durability/", "/quizzes/3-log/"])
+@pytest.mark.parametrize("path", ["/quizzes/", "/quizzes/acks-1/", "/quizzes/durability/", "/quizzes/3-log/", "/quizzes/basics-isr/"])
 def test_quizzes_are_pages_in_both_languages(three: list[Visitor], path: str) -> None:
     three[0].cookies["django_language"] = "ko"
     korean = three[0].get(path)

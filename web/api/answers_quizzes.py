@@ -32,7 +32,8 @@ class QuestionView(Closed):
 
 
 class QuizView(Closed):
-    """Questions that are asked together: of a lesson, or of a heading (a track of lessons, a part of the glossary)."""
+    """Questions that are asked together: of a lesson, or of a heading (a track of lessons, a part of the
+    glossary, a text for beginners)."""
 
     name: str
     title: Titles

@@ -114,9 +114,10 @@ class TracedExercise(Closed):
 
 
 class TracedQuestion(Closed):
-    """A question: its lesson, whose rows it has."""
+    """A question: its lesson, whose rows it has, and the quiz in which it stands."""
 
     lesson: str
+    quiz: str
     rows: list[str]
 
 

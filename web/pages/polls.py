@@ -72,8 +72,9 @@ async def poll(request: HttpRequest, code: str) -> HttpResponse:
 def _choices(language: str) -> list[dict[str, Any]]:
     """All questions, by lessons in the order of the way, then those of headings."""
     lessons = [(scenario_of(name).title[language], reading.of_lesson(name).questions) for name in path.legs()]
-    parts = [(quiz.title[language], quiz.questions) for name, quiz in reading.shipped().items()
-             if name not in {leg.track for leg in path.legs().values()}]  # fmt: skip
+    tracks = {leg.track for leg in path.legs().values()}
+    headings = [reading.of_heading(name) for name in reading.headings() if name not in tracks]
+    parts = [(quiz.title[language], quiz.questions) for quiz in headings]
     return [{"title": title, "questions": [(one.name, one.ask[language].strip()) for one in questions]}
             for title, questions in [*lessons, *parts] if questions]  # fmt: skip
 

@@ -43,7 +43,7 @@ def base_of(request: HttpRequest) -> str | None:
 
 @require_GET
 def quizzes(request: HttpRequest) -> HttpResponse:
-    """All of them: the lessons by their tracks, and the parts of the glossary."""
+    """All of them: the texts for beginners, the parts of the glossary, the lessons by their tracks."""
     language = language_of(request)
     words = words_of(PART, language)
     right = learning.right_ones(scope_of(request).get("student", ""))
@@ -53,8 +53,10 @@ def quizzes(request: HttpRequest) -> HttpResponse:
     grouped = subjects.grouped((one["name"], _subject(one["name"])) for one in lessons)
     groups = [{"title": one["title"][language], "quizzes": [rows[name] for name in one["scenarios"]],
                "whole": rows.get(one["subject"])} for one in grouped]  # fmt: skip
-    parts = [row for row in rows.values() if row["heading"] and row["name"] not in subjects.SUBJECTS]
-    return _page(request, "quizzes.html", {"groups": groups, "parts": parts})
+    others = [row for row in rows.values() if row["heading"] and row["name"] not in subjects.SUBJECTS]
+    texts = [row for row in others if reading.text_of(row["name"])]
+    parts = [row for row in others if row not in texts]
+    return _page(request, "quizzes.html", {"groups": groups, "parts": parts, "texts": texts})
 
 
 def _count(one: dict[str, Any], words: dict[str, str], right: set[str]) -> str:
@@ -82,6 +84,7 @@ def quiz(request: HttpRequest, name: str) -> HttpResponse:
     facts = {"language": language, "words": words_of(PART, language), "base": base_of(request)}
     return _page(request, "quiz.html", {
         "name": name, "title": found.title[language], "is_lesson": name not in reading.headings(),
+        "text": reading.text_of(name),
         "is_teacher": scope_of(request).get("level", ACT) == ACT,
         "questions": [shown(one, language) for one in found.questions], "facts": json.dumps(facts),
     })  # fmt: skip

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from lab.clusters.meanings import of_clients
 from lab.trace.rows import KINDS, PARTS
+from web.api.quizzes import quiz_of
 from web.api.reference import traced
 from web.language import language_of
 from web.messages import catalogue
@@ -58,13 +59,14 @@ def _untraced(kind: str, traced_names: dict[str, Any]) -> dict[str, dict[str, An
 
 
 def _row(name: str, row: dict[str, Any], table: dict[str, Any], language: str) -> dict[str, Any]:
-    asked = Counter(table["questions"][question]["lesson"] for question in row["questions"])
+    counts = Counter(table["questions"][question]["quiz"] for question in row["questions"])
+    asked = [(quiz_of(quiz), count) for quiz, count in counts.items()]
     titles = {lesson: table["scenarios"][lesson]["title"][language] for lesson in row["scenarios"]}
     return {
         "id": name, "title": row["title"][language], "in_core": row["in_core"],
         "lessons": [{"name": lesson, "title": title} for lesson, title in titles.items()],
         "exercises": [{"name": one, "title": table["exercises"][one]["title"][language]} for one in row["exercises"]],
-        "questions": [{"lesson": lesson, "title": titles[lesson], "n": count} for lesson, count in asked.items()],
+        "questions": [{"quiz": quiz.name, "title": quiz.title[language], "n": count} for quiz, count in asked],
         "names": [{"key": f"trace.{kind}", "items": [_named(kind, one) for one in row[kind]]}
                   for kind in KINDS if row[kind]],
     }  # fmt: skip
