@@ -22,7 +22,7 @@ from broker_core.wire.apis import ApiKey, advertised, is_flexible, response_head
 from broker_core.wire.codec import decode_response, encode_request
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
-from tests.conftest import free_ports
+from tests.conftest import PATIENCE_S, free_ports
 from tests.oracle.asking import Connection
 from tests.wire.conftest import RANGES, RandomMessages
 
@@ -70,9 +70,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveLab]:
     assert not failed, failed[:5]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def asker(lab: LiveLab) -> Iterator[Connection]:
-    connection = Connection(f"127.0.0.1:{lab.server.ports['broker-1']}")
+    connection = Connection(f"127.0.0.1:{lab.server.ports['broker-1']}", PATIENCE_S)
     data = m.MetadataRequest(topics=[m.MetadataRequest.MetadataRequestTopic(name="orders")], allow_auto_topic_creation=True)
     connection.ask(ApiKey.METADATA, 9, data)
     yield connection

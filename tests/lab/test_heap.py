@@ -13,6 +13,7 @@ from lab import heap, live
 from lab.clusters.spec import run_from_dict
 
 
+@pytest.mark.interpreted  # nobody can watch how an object of the compiled core goes
 def test_what_a_broker_had_in_memory_goes_though_python_does_not_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "TRIM_S", 0.1)
     monkeypatch.setattr(heap, "settle", lambda: None)  # what other tests have left would stay for ever
