@@ -26,7 +26,7 @@ BENCHMARKS = {
     "offsets": ("coordinators", "a million offsets committed, and loaded by the next coordinator, beside Kafka 4.3"),
     "simulation": ("simulation", "virtual seconds per second"),
     "hops": ("hops", "where the time of a simulated record goes, hop by hop, beside the floor of each"),
-    "longest": ("longest", "the longest event of the world: one batch, a slice of a recovery and of a cleaning"),
+    "longest": ("longest", "the longest event of the world: a batch, slices of long work, a topic of 1,000 partitions"),
     "fork": ("forks", "a fork at any moment of an hour-old lab at 500 records a second"),
     "soak": ("soak", "two hours at 2,000 records a second, a broker killed each minute: what grows"),
     "receipt": ("receipts", "the receipt of a live lab by its age, kept as it goes and from its files"),

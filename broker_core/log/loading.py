@@ -1,8 +1,9 @@
 """Opening the logs of a broker, a slice at a time, so that nobody else stands still meanwhile.
 
 After a crash everything behind the recovery points is read and checked (`recovery`): gigabytes, perhaps. A slice opens
-logs until it has done `most_work`; the broker then lets others have their turn and goes on a little later, in
-the middle of a log where need be. A batch is the smallest piece.
+logs until it has done `most_work`, or has opened `MOST_LOGS`, each of which has files to be opened though nothing in
+them needs to be checked; the broker then lets others have their turn and goes on a little later, in the middle of a log
+where need be. A batch is the smallest piece.
 
     logs    0    1    2    3    4          slice 1 ends 3M into log 1, slice 2 2M into log 3, slice 3 10M into it, ...
     bytes   5M   9M   0    12M  1M         most_work 8M: bytes, more for small batches (`recovery`)
@@ -23,6 +24,9 @@ from broker_core.records.errors import RecordsError
 
 if TYPE_CHECKING:
     from broker_core.log.log_manager import LogManager, TopicPartition
+
+
+MOST_LOGS = 512
 
 
 @dataclass(slots=True)
@@ -65,13 +69,13 @@ class LogLoading:
 
     def advance(self, most_work: int | None = None) -> bool:
         """Open logs until so much work was done (None: all). True when everything is open."""
-        work = 0
+        work, enough = 0, self.opened + MOST_LOGS
         while self.directories:
             now = self.directories[0]
             try:
                 while now.left or now.opening is not None:
                     work += self._open(now, most_work - work if most_work is not None else None)
-                    if most_work is not None and work >= most_work:
+                    if most_work is not None and (work >= most_work or self.opened >= enough):
                         return False
                 self.manager.storage.delete(f"{now.path}/{checkpoints.CLEAN_SHUTDOWN}")
             except (StorageError, RecordsError, checkpoints.CorruptCheckpoint) as error:

@@ -6,7 +6,7 @@
 | Fetch                  | `fetching`, `reading`    | the fetch purgatory     |
 | ListOffsets, OffsetsForLeaderEpoch | `offsets`    |                         |
 | DeleteRecords          | `offsets`                | the delete purgatory    |
-| (what the controller decides) | `leadership`      |                         |
+| (what the controller decides) | `taking_over`, `leadership` |                  |
 
 On its own it shrinks ISRs (every half `replica.lag.time.max.ms`), writes high watermarks to
 `replication-offset-checkpoint` (every `replica.high.watermark.checkpoint.interval.ms`, from the first
@@ -46,6 +46,7 @@ from broker_core.replication.partition import FAILED, Partition
 from broker_core.replication.protections import Protections
 from broker_core.replication.reading import Reader
 from broker_core.replication.replica import Replica
+from broker_core.replication.taking_over import TakenOver, TakingOver
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import RpcClient
 
@@ -121,6 +122,7 @@ class ReplicaManager:
         )
         self.fetchers = FetcherManager(self, rpc, node_name_of, config["num.replica.fetchers"])
         self.leadership = Leadership(self, self.fetchers, self.isr_changes)
+        self.taking_over = TakingOver(node, self.leadership, partitions)
         self.appending = Appending(node, partitions, self.produce_purgatory, self.missing, self.storage_failed)
         self.reader = Reader(self, partitions, self._topic_name, self.missing)
         self.sessions = FetchSessionCache(node, config["max.incremental.fetch.session.cache.slots"])
@@ -138,6 +140,7 @@ class ReplicaManager:
 
     def stop(self) -> None:
         """A controlled end: no fetcher, no timer; high watermarks are written once more."""
+        self.taking_over.close()
         self.fetchers.close()
         for timer in self._timers:
             timer.cancel()
@@ -163,12 +166,19 @@ class ReplicaManager:
             self.log_manager.checkpoint_high_watermarks()
 
     # -- from the controller ----------------------------------------------------------------
-    def apply(self, changes: Sequence[ReplicaChange], *, fence: bool = True) -> list[ErrorCode]:
-        """Lead or follow as the controller has decided; what became of each change. `fence`: see `leadership`."""
-        return self.leadership.apply(changes, fence)
+    def in_turn(self, method: Callable[..., Any], *args: Any) -> None:
+        """Call it when all that the controller has said before is done: now, unless that was much (`taking_over`)."""
+        self.taking_over.in_turn(method, *args)
+
+    def apply(
+        self, changes: Sequence[ReplicaChange], done: TakenOver, *context: Any, fence: bool = True
+    ) -> None:  # fmt: skip
+        """Lead or follow as the controller has decided, in its turn; `done(*context, what became of each change)`, now
+        or after some slices. `fence`: see `leadership`."""
+        self.taking_over.apply(changes, fence, done, *context)
 
     def stop_replicas(self, stops: Sequence[ReplicaStop]) -> list[ErrorCode]:
-        """End replicas; what became of each."""
+        """End replicas, in their turn; what became of each."""
         return self.leadership.stop(stops)
 
     # -- from clients and followers ---------------------------------------------------------

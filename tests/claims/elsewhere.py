@@ -44,6 +44,10 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "tests/kernel/test_transitions.py::test_a_step_that_no_table_has_raises",
     ("broker_core.replication.fetch_session:FetchSession", "a position that is not in `dirty`"):
         "tests/replication/test_fetch_sessions.py::test_followers_name_one_partition_of_a_hundred_when_one_has_moved",
+    ("broker_core.replication.taking_over:TakingOver", "news are taken over in the order"):
+        "tests/broker/test_many_new_replicas.py::test_a_deletion_waits_until_all_are_made_and_none_is_left",
+    ("broker_core.replication.taking_over:TakingOver", "something waits in line only"):
+        "tests/broker/test_many_new_replicas.py::test_a_deletion_waits_until_all_are_made_and_none_is_left",
     ("broker_core.replication.isr:InSyncReplicas", "at most one proposal"):
         "tests/replication/test_isr.py::test_a_change_with_an_old_partition_epoch_waits_for_the_controller_and_is_not_sent_again",
     ("broker_core.wire.framing:FrameReader", "`_start <= _end`"): f"{FRAMES}::test_any_stream_in_any_pieces",

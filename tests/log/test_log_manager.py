@@ -14,6 +14,7 @@ from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import InvalidConfig, LogConfig, LogManager
 from broker_core.log import checkpoints
+from broker_core.log.loading import MOST_LOGS
 from broker_core.log.log_manager import partition_of
 from broker_core.records.batch import decode_records, encode_batch
 from broker_core.records.compression import BY_NAME
@@ -255,3 +256,16 @@ def test_logs_are_opened_in_slices_of_what_has_to_be_checked() -> None:
     again.shut_down()
     clean = LogManager(storage, ["disk-a", "disk-b"], LogConfig(), 1)
     assert clean.begin_loading(NOW).advance(1) and clean.clean, "nothing has to be checked"
+
+
+def test_many_logs_are_opened_in_slices_though_nothing_has_to_be_checked() -> None:
+    storage = MemoryStorage()
+    manager = started(storage)
+    for number in range(2 * MOST_LOGS + 1):
+        manager.get_or_create("orders", number, now_ms=NOW)
+    manager.shut_down()
+    loading = LogManager(storage, ["disk-a", "disk-b"], LogConfig(), 1).begin_loading(NOW)
+    opened = []
+    while not loading.advance(1 << 30):
+        opened.append(loading.opened)
+    assert opened == [MOST_LOGS, 2 * MOST_LOGS] and loading.opened == 2 * MOST_LOGS + 1

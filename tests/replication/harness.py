@@ -175,7 +175,7 @@ class Cluster:
         for broker_id in replicas if to is None else to:
             broker = self.broker(broker_id)
             if broker is not None:
-                answers[broker_id] = broker.replicas.apply(changes)
+                answers[broker_id] = broker.replicas.leadership.apply(changes)
         self.run(0)
         return answers
 

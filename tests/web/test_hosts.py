@@ -20,8 +20,10 @@ from websockets.sync.client import connect
 
 from lab.client import Lab
 from web import server
+from web.live import wire_names
 from web.live.labs import APART, labs
 from web.live.pipes import CAPACITY, Pipe, PipeClosed
+from web.live.remote import LabUnreachable, RemoteLab
 
 __all__ = ["rest"]
 SMALL = {"brokers": 1, "preset": "teaching", "controller": "kraft"}
@@ -145,3 +147,31 @@ def test_a_pipe_carries_calls_one_way_and_batches_to_all_that_watch_the_other_un
             await web.send("calls", {})
 
     asyncio.run(talk())
+
+
+def test_a_process_of_this_server_that_is_busy_is_waited_for_and_one_that_has_ended_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those elsewhere get `PATIENCE_S`: nobody would notice that they are gone."""
+    monkeypatch.setattr(wire_names, "PATIENCE_S", 0.01)
+
+    async def ask() -> None:
+        ours, theirs = socket.socketpair()
+        web, host = Pipe(ours), Pipe(theirs)
+        await web.start()
+        await host.start()
+        lab = RemoteLab("mine", web, patience_s=PATIENCE_S)
+        late = asyncio.wrap_future(lab.call("facts", None))
+        call = await host.receive(wire_names.calls("mine"))
+        await asyncio.sleep(0.1)
+        assert call["stale_s"] > PATIENCE_S, "it is carried out as late as that"
+        await host.send(call["to"], {"n": call["n"], "value": {"seq": 1}})
+        assert await late == {"seq": 1}
+        never = asyncio.wrap_future(lab.call("facts", None))
+        await host.receive(wire_names.calls("mine"))
+        host.close()
+        with pytest.raises(LabUnreachable):
+            await asyncio.wait_for(never, PATIENCE_S / 2)
+        lab.close()
+
+    asyncio.run(ask())

@@ -35,6 +35,7 @@ from web.live.lab import OpenRun
 router = Router(tags=["labs"])
 PROMPT_S = 2.0
 LOOK_EVERY_S = 0.05
+OBEYS_S = 30.0
 
 Limit = Annotated[int, Field(ge=1, le=10_000)]
 Partition = Annotated[int, Field(ge=0, lt=1 << 31)]
@@ -150,7 +151,8 @@ async def obey_all(branch: Any, given: list[schemas.Command], at: Place = ()) ->
 
 
 async def _obey(branch: Any, command: dict[str, Any], at: Place) -> dict[str, Any]:
-    result: dict[str, Any] = await asked(branch.submit(command))
+    """What is asked twice would be done twice: a world that is busy is waited for."""
+    result: dict[str, Any] = await asked(branch.submit(command), OBEYS_S)
     if result.get("ok"):
         return result
     more = {"code": result["code"]} if "code" in result else {}

@@ -69,7 +69,7 @@ async def forward(lab: RemoteLab, scope: dict[str, Any], receive: Any, send: Any
         "may": scope.get("may"),
     }  # fmt: skip
     try:
-        found = await asyncio.wrap_future(lab.call("http", None, request, patience_s=patience(request)))
+        found = await asyncio.wrap_future(lab.call("http", None, request, patience_s=patience(request, lab.patience_s)))
     except (LabError, BranchError) as error:
         language = spoken(headers.get(b"accept-language", ""), headers.get(b"cookie", ""))
         found = {"status": 503, "body": body(503, error.problem, "lab", language, "host-away"),
@@ -80,12 +80,12 @@ async def forward(lab: RemoteLab, scope: dict[str, Any], receive: Any, send: Any
     await send({"type": "http.response.body", "body": found["body"]})
 
 
-def patience(request: dict[str, Any]) -> float:
+def patience(request: dict[str, Any], usual_s: float = wire_names.PATIENCE_S) -> float:
     """How long the host may take: some questions take their time, and some callers want to wait."""
     if request["path"].endswith(SLOW):
         return wire_names.SLOW_PATIENCE_S
     wanted = parse_qs(request["query"]).get("wait", ["0"])[0]
-    return wire_names.PATIENCE_S + (min(30.0, float(wanted)) if wanted.replace(".", "", 1).isdigit() else 0.0)
+    return usual_s + (min(30.0, float(wanted)) if wanted.replace(".", "", 1).isdigit() else 0.0)
 
 
 async def _whole_body(receive: Any) -> bytes | None:

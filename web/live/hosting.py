@@ -143,7 +143,8 @@ class LabHost:
 
     async def _serve(self) -> None:
         async for call in received(self.layer, names.calls(self.name)):
-            if time.time() - call["at"] < names.STALE_S and len(self._tasks) < AT_ONCE:
+            stale_s = call.get("stale_s", names.STALE_S)
+            if time.time() - call["at"] < stale_s and len(self._tasks) < AT_ONCE:
                 self._keep(asyncio.create_task(self._answer(call)))
 
     async def _answer(self, call: dict[str, Any]) -> None:

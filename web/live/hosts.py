@@ -115,7 +115,7 @@ class Hosts:
     async def begin(self, described: Described) -> RemoteLab:
         """A lab, running in a process that has room. Raises LabError, SpecError."""
         host = await self._with_room()
-        lab = RemoteLab(described.name, host.pipe)
+        lab = RemoteLab(described.name, host.pipe, patience_s=names.HOSTED_PATIENCE_S)
         host.labs[described.name] = lab
         try:
             await host.ask("begin", described=asdict(described))

@@ -42,9 +42,12 @@ class RemoteLab:
     """Methods are called on the web's event loop; answers come as futures."""
 
     def __init__(
-        self, name: str, layer: Any = None, lost: Callable[[str | None], None] | None = None
-    ) -> None:
+        self, name: str, layer: Any = None, lost: Callable[[str | None], None] | None = None,
+        patience_s: float = names.PATIENCE_S,
+    ) -> None:  # fmt: skip
+        """`patience_s`: after how long a host that says nothing counts as gone."""
         self.name = name
+        self.patience_s = patience_s
         self.run_id = ""
         self.ended = False
         self.epoch = 0
@@ -145,13 +148,13 @@ class RemoteLab:
 
     # -- calls ------------------------------------------------------------------------------
     def call(
-        self, what: str, run: str | None, *arguments: Any, patience_s: float = names.PATIENCE_S,
+        self, what: str, run: str | None, *arguments: Any, patience_s: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> Future[Any]:  # fmt: skip
         """Ask the host; LabUnreachable when it does not answer in time."""
         self._start()
         answer: Future[Any] = Future()
-        self.keep(self._call(answer, what, run, arguments, patience_s, progress))
+        self.keep(self._call(answer, what, run, arguments, patience_s or self.patience_s, progress))
         return answer
 
     async def _call(
@@ -168,7 +171,8 @@ class RemoteLab:
             self._progress[number] = progress
         try:
             call = {"type": "call", "what": what, "run": run, "args": list(arguments), "n": number,
-                    "to": await asyncio.shield(self._own), "at": time.time()}  # fmt: skip
+                    "to": await asyncio.shield(self._own), "at": time.time(),
+                    "stale_s": names.STALE_S + self.patience_s - names.PATIENCE_S}  # fmt: skip
             await self._layer.send(names.calls(self.name), call)
         except Exception as error:
             await asyncio.sleep(RETRY_S)

@@ -120,8 +120,7 @@ class KRaftCluster:
         return True
 
     def take_part(self) -> None:
-        self.publisher.begin(self.process.loader.image)
-        self.lifecycle.unfence()
+        self.publisher.begin(self.process.loader.image, self.lifecycle.unfence)
 
     def leave(self, done: Callable[[], None]) -> None:
         if self.process.is_open:

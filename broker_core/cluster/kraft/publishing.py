@@ -21,6 +21,7 @@ from broker_core.cluster.port import Member
 from broker_core.metadata.config_entities import BROKERS, DEFAULT_ENTITY, GROUPS, TOPICS, Entity
 from broker_core.metadata.delta import MetadataDelta, ReplicaChange, ReplicaStop, TopicDelta
 from broker_core.metadata.image import BROKER, GROUP, TOPIC, ConfigResource, Delta, MetadataImage
+from broker_core.wire.errors import ErrorCode
 
 TOPIC_IS_GONE = -2
 """The leader epoch of a stop that holds in every epoch."""
@@ -41,20 +42,23 @@ class BrokerPublisher:
         self._tell_settings(image, delta)
         self.member.changed(metadata_delta(image, delta, offset, self._controller(image)))
         if self.begun:
-            replicas, broker = self.member.replicas, self.member.broker_id
-            replicas.stop_replicas(replica_stops(image, delta, broker))
-            self._apply(replica_changes(image, delta, broker))
+            broker = self.member.broker_id
+            stops, changes = replica_stops(image, delta, broker), replica_changes(image, delta, broker)
+            self.member.replicas.in_turn(self._tell_replicas, stops, changes)
 
-    def begin(self, image: MetadataImage) -> None:
-        """The logs are open: lead and follow as the image says."""
-        if self.begun:
-            return
-        self.begun = True
-        self._delete_strays(image)
-        self._apply(all_replicas(image, self.member.broker_id))
+    def begin(self, image: MetadataImage, done: Callable[[], None]) -> None:
+        """The logs are open: lead and follow as the image says, then `done()`."""
+        if not self.begun:
+            self.begun = True
+            self._delete_strays(image)
+            self._tell_replicas([], all_replicas(image, self.member.broker_id))
+        self.member.replicas.in_turn(done)
 
-    def _apply(self, changes: list[ReplicaChange]) -> None:
-        self.member.replicas.apply(changes, fence=False)
+    def _tell_replicas(self, stops: list[ReplicaStop], changes: list[ReplicaChange]) -> None:
+        self.member.replicas.stop_replicas(stops)
+        self.member.replicas.apply(changes, self._taken_over, changes, fence=False)
+
+    def _taken_over(self, changes: list[ReplicaChange], errors: list[ErrorCode]) -> None:
         if self.applied is not None:
             self.applied(changes)
 

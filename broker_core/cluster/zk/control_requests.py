@@ -71,18 +71,27 @@ class ControlRequests:
         self.configs.read_topics(list(new), self._lead_or_follow, (request, done, context))
 
     def _lead_or_follow(self, state: tuple[Any, Done, Any]) -> None:
-        request, done, context = state
+        self.member.replicas.in_turn(self._take_over, *state)
+
+    def _take_over(self, request: Any, done: Done, context: Any) -> None:
         error = self._check(request, "LeaderAndIsr")
         if error:
             done(context, m.LeaderAndIsrResponse(error_code=error))
             return
         changes = replica_changes(request)
-        errors = self.member.replicas.apply(changes)
+        self.member.replicas.apply(changes, self._taken_over, changes, done, context)
+
+    def _taken_over(
+        self, changes: list[ReplicaChange], done: Done, context: Any, errors: list[ErrorCode]
+    ) -> None:  # fmt: skip
         done(context, _leader_and_isr_response(changes, errors))
 
     # -- StopReplica ------------------------------------------------------------------------
     def stop_replica(self, request: Any, done: Done, context: Any) -> None:
         """Replicas end, or are deleted."""
+        self.member.replicas.in_turn(self._stop, request, done, context)
+
+    def _stop(self, request: Any, done: Done, context: Any) -> None:
         error = self._check(request, "StopReplica")
         if error:
             done(context, m.StopReplicaResponse(error_code=error))
