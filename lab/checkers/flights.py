@@ -93,14 +93,15 @@ def _brought(world: World, one: UnderWay) -> dict[str, Any]:
     node, body = world.nodes.get(one.dest), getattr(one.message, "body", None)
     if node is None or not is_broker(one.dest) or not isinstance(body, m.FetchResponse):
         return {}
+    answers = [(answered, data) for answered in body.responses for data in answered.partitions if data.records]
+    if not answers:  # as of nearly all
+        return {}
     names = {replica.topic_id: topic for (topic, _), replica in partitions_of(node).items()}
     found = []
-    for answered in body.responses:
-        topic = answered.topic or names.get(answered.topic_id)
-        for data in answered.partitions:
-            until = _end_of(data) if topic and data.records else None
-            if until is not None:
-                found.append({"topic": topic, "partition": data.partition_index, "until": until})
+    for answered, data in answers:
+        topic, until = answered.topic or names.get(answered.topic_id), _end_of(data)
+        if topic and until is not None:
+            found.append({"topic": topic, "partition": data.partition_index, "until": until})
     return {"brings": found} if found else {}
 
 

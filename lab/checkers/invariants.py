@@ -4,7 +4,7 @@
           ---- end of an instant ---------> one look (state) ----> violations ----> lights
 
 Looks happen when virtual time passes a multiple of `GRID_US`, and at the end of an instant in which a leader, an
-ISR or a log was changed; while no log and no state changes and no client does anything, at multiples of `QUIET_US`
+ISR or a log was changed; while no log, state or vote changes and no client does anything, at multiples of `QUIET_US`
 only: polls and the quorum's no-op records go on for ever. What the world is then does not depend on who watches or
 how fast: a live branch, a simulated run and a re-execution of either come to the same verdicts, with the same event
 numbers. A violation is found one look after it happened, or some later under a load that fills the bounds of

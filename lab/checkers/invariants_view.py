@@ -116,6 +116,7 @@ class View:
         self._last_seq = 0
         self._left = 0
         self._patrol: list[Place] = []
+        self._votes: list[Any] = []
         self._audit: list[tuple[Place, int]] = []
         self._audit_at = -1
 
@@ -242,7 +243,8 @@ class View:
         return found
 
     def patrol(self) -> bool:
-        """Touch partitions that have changed without a row that says so; whether there is anything to look at."""
+        """Touch partitions that have changed without a row that says so; whether there is anything to look at: one of
+        them, or an epoch or a vote of the quorum."""
         now = (self.world.seq, self.world.now_us)
         self.running = self.machines()
         if not self._patrol:
@@ -252,7 +254,9 @@ class View:
             place = self._patrol.pop()
             if place not in self.touched and self._has_changed(place, hosted):
                 self.touch(place, now)
-        return bool(self.touched)
+        states = [one.raft.quorum.state for one in self._quorum()]
+        votes, self._votes = self._votes, [(state.epoch, state.voted) for state in states]
+        return bool(self.touched) or votes != self._votes
 
     def _has_changed(self, place: Place, hosted: list[tuple[int, dict[Place, Partition]]]) -> bool:
         """Whether one of its `replicas` is not what it was: of all partitions ten times a second, in one piece."""

@@ -46,33 +46,46 @@ class Batch:
         self.source = source
 
 
-class Line:
-    """Batches of one term that were answered alike (`acked`: with NONE, with an error; None: not at all). Without a
-    term nobody was known to lead."""
+class Offsets:
+    """Batches one behind the other: the offset of the last record of each, and the records up to there."""
 
-    __slots__ = ("term", "acked", "last", "records", "nth", "source")
+    __slots__ = ("last", "records")
 
-    def __init__(self, term: Term | None, acked: bool | None) -> None:
-        self.term = term
-        self.acked = acked
+    def __init__(self) -> None:
         self.last = array("q")
         self.records = array("q", [0])
-        self.nth = array("q")
-        self.source = array("q")
 
     def __len__(self) -> int:
         return len(self.last)
 
-    def add(self, batch: Batch) -> None:
+    def put(self, last: int, records: int) -> None:
         """Behind all that are in it."""
-        self.last.append(batch.last)
-        self.records.append(self.records[-1] + batch.records)
-        self.nth.append(batch.nth)
-        self.source.append(batch.source)
+        self.last.append(last)
+        self.records.append(self.records[-1] + records)
 
     def has(self, low: int, high: int) -> int:
         """Records of the batches from `low` to before `high`."""
         return self.records[high] - self.records[low]
+
+
+class Line(Offsets):
+    """Batches of one term that were answered alike (`acked`: with NONE, with an error; None: not at all). Without a
+    term nobody was known to lead."""
+
+    __slots__ = ("term", "acked", "nth", "source")
+
+    def __init__(self, term: Term | None, acked: bool | None) -> None:
+        super().__init__()
+        self.term = term
+        self.acked = acked
+        self.nth = array("q")
+        self.source = array("q")
+
+    def add(self, batch: Batch) -> None:
+        """Behind all that are in it."""
+        self.put(batch.last, batch.records)
+        self.nth.append(batch.nth)
+        self.source.append(batch.source)
 
     def base(self, at: int) -> int:
         """Offset of the first record of a batch."""
@@ -83,32 +96,35 @@ class Line:
         return self.term.written(self.last[at]) if self.term is not None else None
 
 
-class Run:
+class Run(Offsets):
     """Batches with the same bytes, one behind the other, that came over one connection, were answered alike and were
     written by the same reign. `seq`, `node`: as in the journal, of one that waits; it is alone."""
 
-    __slots__ = ("source", "acked", "written", "last", "records", "seq", "node")
+    __slots__ = ("source", "acked", "written", "seq", "node")
 
     def __init__(
         self, source: int, acked: bool | None, written: Written | None, seq: int = 0, node: str | None = None
     ) -> None:
+        super().__init__()
         self.source = source
         self.acked = acked
         self.written = written
-        self.last = array("q")
-        self.records = array("q", [0])
         self.seq = seq
         self.node = node
 
-    def add(self, last: int, records: int) -> Run:
-        """Behind all that are in it."""
-        self.last.append(last)
-        self.records.append(self.records[-1] + records)
-        return self
+    @classmethod
+    def of_line(cls, line: Line, at: int) -> Run:
+        """One batch of a line, alone."""
+        found = cls(line.source[at], line.acked, line.written(at))
+        found.put(line.last[at], line.has(at, at + 1))
+        return found
 
-    def has(self, low: int, high: int) -> int:
-        """Records of the batches from `low` to before `high`."""
-        return self.records[high] - self.records[low]
+    @classmethod
+    def of_waiting(cls, batch: Batch) -> Run:
+        """One that waits."""
+        found = cls(batch.source, None, None, batch.seq, batch.node)
+        found.put(batch.last, batch.records)
+        return found
 
     def is_followed_by(self, other: Run) -> bool:
         """Whether the other one, of a single batch, belongs to it."""
@@ -134,7 +150,7 @@ class Same:
                 return
             del self.open[nth]
             if self.runs and self.runs[-1].is_followed_by(first):
-                self.runs[-1].add(first.last[0], first.has(0, 1))
+                self.runs[-1].put(first.last[0], first.has(0, 1))
             else:
                 self.runs.append(first)
 
@@ -144,10 +160,7 @@ class Same:
     def __iter__(self) -> Iterator[Run]:
         yield from self.runs
         for one in self.open.values():
-            if isinstance(one, Run):
-                yield one
-            else:
-                yield Run(one.source, None, None, one.seq, one.node).add(one.last, one.records)
+            yield one if isinstance(one, Run) else Run.of_waiting(one)
 
 
 class Batches:
@@ -158,7 +171,7 @@ class Batches:
         self.waiting: dict[int, Batch] = {}
         self.count = 0
         self.runs = 0
-        """How many there are to look at, of those with the same bytes as another one."""
+        """How many there are to look at, of those with the same bytes as one before: beside the first of all."""
         self._first: dict[int, int] = {}
         self._same: dict[int, Same] = {}
         self._of: dict[int, Same] = {}
@@ -191,7 +204,7 @@ class Batches:
         if batch.nth in self._of:
             same = self._of.pop(batch.nth)
             before = len(same)
-            same.end(batch.nth, _alone(line, len(line) - 1))
+            same.end(batch.nth, Run.of_line(line, len(line) - 1))
             self.runs += len(same) - before
 
     @property
@@ -215,10 +228,6 @@ class Batches:
             if line.nth[0] <= first <= line.nth[-1]:
                 at = bisect_left(line.nth, first)
                 if line.nth[at] == first:
-                    found.end(first, _alone(line, at))
-        return found
-
-
-def _alone(line: Line, at: int) -> Run:
-    """One batch of a line."""
-    return Run(line.source[at], line.acked, line.written(at)).add(line.last[at], line.has(at, at + 1))
+                    found.end(first, Run.of_line(line, at))
+                    return found
+        raise KeyError(first)

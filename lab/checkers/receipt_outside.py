@@ -248,12 +248,12 @@ class _Judged:
                 there = [part for part in self._between(partition, run) if self._is_there(partition, run, part[0])]
                 if not there:
                     continue
+                records, first = sum(run.has(*part) for part in there), there[0][0]
                 again = again or (source >= 0 and run.source != source)
                 if again:
-                    self.found["duplicated"] += sum(run.has(*part) for part in there)
+                    self.found["duplicated"] += records
                 elif not run.acked:  # all but the first of them
-                    first = there[0][0]
-                    self.found["duplicated"] += sum(run.has(*part) for part in there) - run.has(first, first + 1)
+                    self.found["duplicated"] += records - run.has(first, first + 1)
                     again = True
                 source = run.source
 
