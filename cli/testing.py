@@ -1,14 +1,13 @@
-"""`test`: pytest in several calls: a browser's event loop and asynchronous tests cannot share a process, and what is
-slow comes last.
+"""`test`: pytest in two calls: a browser's event loop and asynchronous tests cannot share a process.
 
 Each call has a worker for each core (pytest-xdist), and one more where there is memory for it: a test waits for Java or
 for a client, and a page for a third of its time, for a picture or for its lab. Each worker has a data directory of its
-own (in memory, where there is room) and, in the second call, a browser. `tests/spreading.py` deals out the tests, what
+own (in memory, where there is room) and, in the first call, a browser. `tests/spreading.py` deals out the tests, what
 takes longest first.
-Tests marked `slow` are left out of the everyday run and belong to `--all` and to CI, which may run out of time for
-them (`tests/time_box.py`); those marked `every` ask of one lesson or seed more what CI asks of a sample
-(`tests/sampling.py`), and belong to `--all` alone. The end of the output says what took longest, and what was tried
-again because a program that is not ours had failed (`tests/outside.py`).
+Tests marked `slow` are left out of the everyday run and belong to `--all` and to CI, where they come last, so that it
+may run out of time for them (`tests/time_box.py`); those marked `every` ask of one lesson or seed more what CI asks of
+a sample (`tests/sampling.py`), and belong to `--all` alone. The end of the output says what took longest, and what was
+tried again because a program that is not ours had failed (`tests/outside.py`).
 `pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
 """
 
@@ -36,11 +35,10 @@ PAGE_BYTES = 4 << 30  # of a worker with its browser and its labs: 2 GB, and as 
 PROGRAM_BYTES = 6 << 30  # of a worker without: 1 GB, Spark with another Java or two beside it, and what they write
 WORKERS = 4
 PARTS = (
-    ("Everything but the browser", "not browser and not slow", ("--ignore", "tests/browser", "tests")),
-    ("The page in a browser", "browser and not slow", ("tests/browser",)),
+    ("The page in a browser", "browser", ("tests/browser",)),
+    ("Everything but the browser", "not browser", ("--ignore", "tests/browser", "tests")),
 )
 """Each process of a part reads the tests that it may have to run: not those of the other part."""
-SLOW = "pytest.mark.slow"
 _OUTCOMES = ("passed", "failed", "skipped", "xfailed", "xpassed", "error", "errors", "again")
 
 
@@ -50,17 +48,17 @@ def test(arguments: argparse.Namespace) -> int:
     if arguments.pytest:
         return _pytest(arguments.pytest)[0]
     in_ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
-    also = "" if arguments.all else " and not every"
+    also = "" if arguments.all else " and not every" if in_ci else " and not every and not slow"
     total: Counter[str] = Counter()
     failed = False
     rows: list[dict[str, Any]] = []
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="brokerlab-tests-shared-", dir=_memory()) as shared:
-        for title, marks, where in (*PARTS, *(_slow_parts() if arguments.all or in_ci else ())):
+        for title, marks, where in PARTS:
             print(f"== {title} ==", flush=True)
             options = ["-m", marks + also, "-rs", "-q", *where]
             more = {"BROKERLAB_SHARED": shared, **({"BROKERLAB_EVERY": "1"} if arguments.all else {})}
-            pages = marks.startswith("browser")
+            pages = marks == "browser"
             memory = _memory(programs=not pages)
             code, counts, spent_here = _pytest(options, _workers(pages), memory, more)
             rows += spent_here
@@ -78,16 +76,6 @@ def test(arguments: argparse.Namespace) -> int:
     if arguments.learn and not failed:
         spent.learn(rows)
     return 1 if failed or not total["passed"] else 0
-
-
-def _slow_parts() -> tuple[tuple[str, str, list[str]], ...]:
-    """The files with slow tests: first those without a browser."""
-    tests = CHECKOUT / "tests"
-    found = [path for path in sorted(tests.rglob("test_*.py")) if SLOW in path.read_text(encoding="utf-8")]
-    files: dict[bool, list[str]] = {False: [], True: []}
-    for path in found:
-        files[tests / "browser" in path.parents].append(str(path.relative_to(CHECKOUT)))
-    return ("What takes long", "slow", files[False]), ("What takes long in a browser", "browser and slow", files[True])
 
 
 def _workers(pages: bool = False) -> int:

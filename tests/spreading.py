@@ -9,11 +9,13 @@
 | tests/lab/test_faults.py | 6 | | a file on one worker, as each that is not named: it shares its fixtures |
 
 The longest part comes first, so that no worker is left alone with one at the end. What is wrong in the table costs
-time and nothing else.
+time and nothing else. What is marked `slow` and needs no browser is a part of its own behind all others: a machine that
+is out of time leaves it out (`tests/time_box.py`). Who deals out knows only names, so the mark is read in the file.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterable
 from functools import cache
@@ -23,7 +25,9 @@ from zlib import crc32
 
 import pytest
 
-LENGTHS = Path(__file__).parent / "lengths.json"
+CHECKOUT = Path(__file__).resolve().parent.parent
+LENGTHS = CHECKOUT / "tests" / "lengths.json"
+SLOW, PAGES = "mark.slow", "tests/browser/"
 UNKNOWN_S = 0.2
 """Of a test that the table does not know."""
 
@@ -41,7 +45,29 @@ def lengths() -> dict[str, Length]:
 
 
 def part_of(nodeid: str) -> str:
-    """The name of what stays on one worker: a directory, a file, or a piece of a file."""
+    """The name of what stays on one worker: a directory, a file, or a piece of a file; of these what is slow."""
+    return f"{_place_of(nodeid)}::slow" if is_last(nodeid) else _place_of(nodeid)
+
+
+def is_last(nodeid: str) -> bool:
+    """Whether this test begins only when there is time left for it."""
+    file, _, name = nodeid.partition("::")
+    return not file.startswith(PAGES) and name.partition("[")[0] in _slow_ones(file)
+
+
+@cache
+def _slow_ones(file: str) -> frozenset[str]:
+    """Names of the tests of a file that carry the mark, each or all together."""
+    path = CHECKOUT / file
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if SLOW not in text:
+        return frozenset()
+    tests = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    whole = any(line.startswith("pytestmark") and SLOW in line for line in text.splitlines())
+    return frozenset(name for name, node in tests.items() if whole or SLOW in " ".join(map(ast.unparse, node.decorator_list)))
+
+
+def _place_of(nodeid: str) -> str:
     file = nodeid.partition("::")[0]
     directory = str(PurePosixPath(file).parent)
     if directory in lengths():
@@ -58,11 +84,12 @@ def seconds_of(part: str, tests: int) -> float:
 
 
 def ordered(nodeids: Iterable[str]) -> list[str]:
-    """The longest part first; in a part, and among equals, as they came."""
+    """The longest part first, what is slow last; in a part, and among equals, as they came."""
     parts: dict[str, list[str]] = {}
     for one in nodeids:
         parts.setdefault(part_of(one), []).append(one)
-    return [one for part in sorted(parts, key=lambda name: -seconds_of(name, len(parts[name]))) for one in parts[part]]
+    first = sorted(parts, key=lambda name: (is_last(parts[name][0]), -seconds_of(name, len(parts[name]))))
+    return [one for part in first for one in parts[part]]
 
 
 def is_spread(config: pytest.Config) -> bool:
