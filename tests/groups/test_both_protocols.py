@@ -12,6 +12,7 @@ from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from tests.groups.conftest import assignment, subscription
 from tests.groups.next_generation import Player, heartbeat, settle
+from tests.groups.test_members import leave
 from tests.groups.test_next_generation import JOIN, describe, epochs
 
 
@@ -229,9 +230,25 @@ def test_generations_fence_and_only_classic_members_have_some(lab: Any) -> None:
     assert lab.sync("new", new.epoch, version=5).error_code == E.UNKNOWN_MEMBER_ID
     assert lab.join(lab.new_member_id(), protocols={"sticky": subscription("orders")}).error_code == E.INCONSISTENT_GROUP_PROTOCOL
     assert lab.join(kind="connect").error_code == E.INCONSISTENT_GROUP_PROTOCOL
-    commits = [lab.commit({("orders", 0): 1}, one.member, generation, version=7) for generation in (one.generation, one.generation - 1)]
+    said = [(0, one.generation), (0, one.generation - 1), (two.owned[0], one.generation - 1), (0, one.generation + 1)]
+    commits = [lab.commit({("orders", number): 1}, one.member, generation, version=7) for number, generation in said]
     lab.run(0)
-    assert [commit.topics[0].partitions[0].error_code for commit in commits] == [0, E.ILLEGAL_GENERATION]
+    told = [commit.topics[0].partitions[0].error_code for commit in commits]
+    assert told == [0, 0, E.ILLEGAL_GENERATION, E.ILLEGAL_GENERATION], "an older one, for what it had by then (KIP-1251)"
+
+
+def test_who_stays_is_told_to_join_when_there_is_a_new_target(lab: Any) -> None:
+    one, two, new = mixed(lab)
+    all_settle(one, two, new)
+    epoch = describe(lab).group_epoch
+    leave(lab, (two.member, None))
+    lab.run(0)
+    assert (describe(lab).group_epoch, describe(lab).assignment_epoch) == (epoch + 1, epoch)
+    assert lab.heartbeat(one.member, one.generation) == 0
+    lab.run(1000)
+    new.turn()
+    assert describe(lab).assignment_epoch == epoch + 1
+    assert lab.heartbeat(one.member, one.generation) == E.REBALANCE_IN_PROGRESS
 
 
 def test_who_does_not_join_or_sync_in_time_is_out(make_lab: Any) -> None:

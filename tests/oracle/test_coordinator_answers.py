@@ -27,6 +27,7 @@ from tests.conftest import free_ports
 from tests.oracle import (
     script_classic,
     script_group_settings,
+    script_mixed,
     script_next_generation,
     script_share,
     script_strange,
@@ -42,8 +43,8 @@ SETTINGS = {
 }  # fmt: skip
 SCRIPTS: dict[str, dict[str, Callable[[Script], None]]] = {
     "4.3": {
-        **script_transactions.SCRIPTS, **script_next_generation.SCRIPTS, **script_group_settings.SCRIPTS, **script_share.SCRIPTS,
-        **script_classic.OF_4_3, **script_strange.SCRIPTS,
+        **script_transactions.SCRIPTS, **script_next_generation.SCRIPTS, **script_mixed.SCRIPTS, **script_group_settings.SCRIPTS,
+        **script_share.SCRIPTS, **script_classic.OF_4_3, **script_strange.SCRIPTS,
     },
     "3.9": {**script_classic.OF_3_9, **script_transactions.OF_3_9, **script_strange.OF_3_9},
 }  # fmt: skip

@@ -10,7 +10,7 @@ A member epoch in a heartbeat:
 | any other                                  | FENCED_MEMBER_EPOCH: it gives everything up and joins again |
 
 and in a commit of offsets: the member's own, or an older one of a time when it had the partition already (KIP-1251);
-else STALE_MEMBER_EPOCH.
+else STALE_MEMBER_EPOCH, or ILLEGAL_GENERATION to a member of the classic protocol.
 """
 
 from __future__ import annotations
@@ -140,12 +140,12 @@ def commit_error(
         return ErrorCode.UNSUPPORTED_VERSION
     if epoch == member.epoch:
         return ErrorCode.NONE
-    if member.classic is not None:
-        return ErrorCode.ILLEGAL_GENERATION
     owned = {**member.assigned, **member.revoking}
     since = [owned.get((topic_ids[topic], number)) if topic in topic_ids else None for topic, number in partitions]
     fits = epoch < member.epoch and all(one is not None and one <= epoch for one in since)
-    return ErrorCode.NONE if fits else ErrorCode.STALE_MEMBER_EPOCH
+    if fits:
+        return ErrorCode.NONE
+    return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
 
 
 def fetch_error(group: ConsumerGroup, member_id: str | None, epoch: int) -> ErrorCode:

@@ -5,10 +5,11 @@ A classic member knows generations and assignments; the group has epochs and tar
 | it says                  | it hears |
 |--------------------------|---|
 | JoinGroup                | at once: its member epoch as generation, its own first assignor; no leader, no others |
-| SyncGroup                | what the broker has assigned; REBALANCE_IN_PROGRESS when the group has moved on since |
-| Heartbeat                | REBALANCE_IN_PROGRESS when the group epoch is higher than its own, when it is to give |
+| SyncGroup                | what the broker has assigned; REBALANCE_IN_PROGRESS when there is a newer target      |
+| Heartbeat                | REBALANCE_IN_PROGRESS when the target is newer than its epoch, when it is to give     |
 |                          | something back, when what it waits for is free; ILLEGAL_GENERATION for another epoch |
-| LeaveGroup, OffsetCommit | as from a classic group |
+| LeaveGroup               | as from a classic group; the target without it is computed when the next one speaks   |
+| OffsetCommit             | as from a classic group, or an older generation in which it had the partition already |
 
 An *eager* member gives everything up before it joins, so with a group epoch it stops for two round trips; a cooperative
 one says what it owns, and goes on. It must join within its rebalance timeout after it was told to, and sync within
@@ -38,9 +39,9 @@ MEMBER_ID_REQUIRED_VERSION = 4
 
 
 class JoinRefused(Exception):
-    """A JoinGroup that is answered with an error; `member_id`: what the client is told that it is called."""
+    """A JoinGroup that is answered with an error; `member_id`: the name that the client is told, if any."""
 
-    def __init__(self, error: ErrorCode, member_id: str) -> None:
+    def __init__(self, error: ErrorCode, member_id: str = UNKNOWN_MEMBER_ID) -> None:
         super().__init__(error)
         self.error = error
         self.member_id = member_id
@@ -86,7 +87,7 @@ class ClassicMembers:
             self.groups.joins.stop(key)
             self.groups.sessions.restart(key, request.session_timeout)
             self.groups.syncs.restart(key, joins.rebalance_timeout_ms)
-        return Outcome(group, decision, reply, "left", refused=partial(join_error, request.member_id))
+        return Outcome(group, decision, reply, "left", refused=partial(join_error, UNKNOWN_MEMBER_ID))
 
     def _joins(self, group: ConsumerGroup, request: m.JoinGroupRequest, client: ClientIdentity) -> Joins:
         """What the request says, checked. Raises JoinRefused."""
@@ -94,22 +95,22 @@ class ClassicMembers:
         member_id = new_member_id(self.registry.node.uuid()) if unknown else request.member_id
         largest = int(self.registry.config["group.consumer.max.size"])
         if len(group.members) >= largest and member_id not in group.members:
-            raise JoinRefused(ErrorCode.GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID)
+            raise JoinRefused(ErrorCode.GROUP_MAX_SIZE_REACHED)
         protocols = tuple((one.name, bytes(one.metadata)) for one in request.protocols)
         if request.protocol_type != CONSUMER_PROTOCOL_TYPE or not group.speaks([name for name, _ in protocols]):
-            raise JoinRefused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+            raise JoinRefused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         instance_id = request.group_instance_id
         if unknown and instance_id is None and client.api_version >= MEMBER_ID_REQUIRED_VERSION:
             raise JoinRefused(ErrorCode.MEMBER_ID_REQUIRED, member_id)
         try:
             said = subscription(protocols[0][1])
         except MalformedProtocol:  # Kafka takes it for a fault of its own
-            raise JoinRefused(ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id) from None
+            raise JoinRefused(ErrorCode.UNKNOWN_SERVER_ERROR) from None
         if not unknown and instance_id is not None:
             try:
                 static_member_of(group, member_id, instance_id)
             except HeartbeatRefused as refusal:
-                raise JoinRefused(refusal.error, request.member_id) from None
+                raise JoinRefused(refusal.error) from None
         topics = self.groups.topics
         shapes = {topic: topics.shape(topic) for topic in said.owned}
         owned = [(shape.topic_id, one) for topic, shape in shapes.items() if shape for one in said.owned[topic]]
@@ -151,7 +152,7 @@ class ClassicMembers:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         if request.protocol_name not in (None, member.classic.protocols[0][0]):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        if group.epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
+        if group.assignment_epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
             self._must_join(group, member)
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
@@ -168,7 +169,7 @@ class ClassicMembers:
             return error
         self.groups.sessions.restart((group.group_id, member.member_id), member.classic.session_timeout_ms)
         waits = member.state is MemberState.UNRELEASED_PARTITIONS and not group.waits(member)
-        if member.epoch < group.epoch or member.state is MemberState.UNREVOKED_PARTITIONS or waits:
+        if member.epoch < group.assignment_epoch or member.state is MemberState.UNREVOKED_PARTITIONS or waits:
             self._must_join(group, member)
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
