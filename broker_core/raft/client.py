@@ -21,6 +21,7 @@ from broker_core.kernel.node import Node, Timer
 from broker_core.raft.control_records import kraft_version, leader_change, voters_record
 from broker_core.raft.describing import describe_quorum
 from broker_core.raft.fetching import Fetching, Reply
+from broker_core.raft.io_thread import IoThread
 from broker_core.raft.leader import Leader
 from broker_core.raft.listeners import LeaderAndEpoch, Listener, ListenerProgress, Read
 from broker_core.raft.metadata_log import MetadataLog
@@ -76,6 +77,7 @@ class RaftClient:
         self.log = MetadataLog(node, log_dir, settings)
         self.history = VoterHistory(static)
         self.bootstrap = list(bootstrap) or static.ids
+        self.thread = IoThread(node, self.poll)
         self.progress = Progress(self)
         self.progress.read_control_records_anew()
         self.quorum = QuorumState(node, own, self.log, self.history, settings)
@@ -189,6 +191,10 @@ class RaftClient:
 
     def handle(self, api_key: int, body: Any, reply: Reply, context: Any) -> None:
         """A request of the quorum; `reply(context, answer)` is called once, now or later; never by who has to halt."""
+        if self.thread.is_busy:
+            self.thread.come_in(self.handle, api_key, body, reply, context)
+            return
+        self.thread.begin()
         try:
             self._handle(api_key, body, reply, context)
         except StorageError:
@@ -201,11 +207,11 @@ class RaftClient:
             case ApiKey.FETCH:
                 self.fetching.handle_fetch(body, reply, context)
             case ApiKey.VOTE:
-                reply(context, self.voting.handle_vote(body))
+                self.thread.go_out(reply, context, self.voting.handle_vote(body))
             case ApiKey.BEGIN_QUORUM_EPOCH:
-                reply(context, self.voting.handle_begin(body))
+                self.thread.go_out(reply, context, self.voting.handle_begin(body))
             case ApiKey.END_QUORUM_EPOCH:
-                reply(context, self.voting.handle_end(body))
+                self.thread.go_out(reply, context, self.voting.handle_end(body))
             case ApiKey.FETCH_SNAPSHOT:
                 reply(context, self.fetching.handle_fetch_snapshot(body))
             case ApiKey.DESCRIBE_QUORUM:
@@ -229,10 +235,13 @@ class RaftClient:
     # -- polling ----------------------------------------------------------------------------------
     def poll(self) -> None:
         """Do what is due, tell the listeners, and arm the timer for what is due next."""
-        if self._polling_now:
+        if self._polling_now or self.thread.is_busy:
             return
+        self.thread.begin()
         try:
             at_us = self._run()
+            if self.thread.is_busy:
+                return
             self._tell()
         except StorageError:
             self.node.halt()  # a replica that cannot keep its promises must not make any
@@ -280,6 +289,10 @@ class RaftClient:
         return self.requests.send(self.addresses.node_of(replica_id), api_key, version, body, replica_id)
 
     def _answered(self, replica_id: int, api_key: int, body: Any) -> None:
+        if self.thread.is_busy:
+            self.thread.come_in(self._answered, replica_id, api_key, body)
+            return
+        self.thread.begin()
         useful = body is not None
         if body is not None and api_key == ApiKey.VOTE:
             useful = self.voting.vote_answered(replica_id, body)
@@ -298,6 +311,7 @@ class RaftClient:
             self.reconfiguration.versions_answered(replica_id, body)
         if not useful:
             self.requests.failed(self.addresses.node_of(replica_id))
+        self.thread.pay()
         self.poll()
 
     def _guarded(self, take: Callable[[Any], bool], body: Any) -> bool:

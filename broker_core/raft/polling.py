@@ -42,6 +42,8 @@ class Polling:
         for _ in range(MOST_STEPS):
             state = self.client.quorum.state
             at_us = self._step(state)
+            if self.client.thread.pay():
+                return NEVER_US
             if self.client.quorum.state is state:
                 return self._ahead(at_us)
         return self.client.node.now_us()

@@ -41,6 +41,11 @@ class Progress:
             first, last = self.client.log.append_as_leader(batch, leader.epoch)
             self._appended(first, last, size, "leader", control)
         self.client.log.flush()
+        self.client.thread.go_out(self._written, leader)
+
+    def _written(self, leader: Leader) -> None:
+        if self.client.quorum.leader is not leader:
+            return
         if leader.update_local(self.client.log.end_offset, self.client.history.last_voters):
             self.committed()
         self.client.fetching.wake()
