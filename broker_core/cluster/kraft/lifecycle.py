@@ -11,8 +11,9 @@
     RegisterBroker(incarnation, log directories, previous epoch) -> epoch 7
     heartbeat every `broker.heartbeat.interval.ms` [2 s]; silent for `broker.session.timeout.ms` [9 s]: fenced
 
-A broker that was silent for too long stays registered: with its next heartbeat it is unfenced again. One whose epoch
-the controller does not know any more registers anew. When nobody answers, it asks again after 100 ms, 200 ms, ...
+A broker that was silent for too long stays registered: with its next heartbeat it is unfenced again. One that was
+unregistered, or whose id another process has by now, is refused from then on (STALE_BROKER_EPOCH): it says the same at
+each interval, and only its next start registers it. When nobody answers, it asks again after the same interval.
 A broker that could not register within `initial.broker.registration.timeout.ms` [60 s] gives up.
 A machine that wants an id which is a broker's is refused (DUPLICATE_BROKER_REGISTRATION) for as long as that one's
 session lives. Then it registers, and begins anew as that broker, which says the same once more: one incarnation.
@@ -39,7 +40,6 @@ from broker_core.wire.errors import ErrorCode
 
 STARTING, RECOVERY, RUNNING, STOPPING, STOPPED = "starting", "recovery", "running", "stopping", "stopped"
 NO_EPOCH = -1
-FIRST_BACKOFF_MS = 100
 AT_ONCE_US, SOON_US, WHILE_STOPPING_US = 0, 10_000, 50_000
 REGISTRATION, HEARTBEAT = 4, 1
 
@@ -65,7 +65,6 @@ class BrokerLifecycle:
         self.ready_to_unfence = False
         self._heartbeat_us: int = member.config["broker.heartbeat.interval.ms"] * 1000
         self._session_us: int = member.config["broker.session.timeout.ms"] * 1000
-        self._failures = 0
         self._refused = False
         self._in_flight = False
         self._at_once = False
@@ -144,12 +143,10 @@ class BrokerLifecycle:
         return ErrorCode.NOT_CONTROLLER if answer is None else ErrorCode(answer.error_code)
 
     def _after_failure(self) -> None:
-        delay_us = min(self._session_us, (FIRST_BACKOFF_MS << min(self._failures, 20)) * 1000)
-        self._failures += 1
-        self._next(delay_us)
+        self._at_once = False
+        self._next(self._heartbeat_us)
 
     def _after_success(self, delay_us: int) -> None:
-        self._failures = 0
         now, self._at_once = self._at_once, False
         self._next(AT_ONCE_US if now else delay_us)
 
@@ -196,8 +193,6 @@ class BrokerLifecycle:
 
     def _beaten(self, context: None, answer: Any) -> None:
         error = self._answered(answer)
-        if error == ErrorCode.STALE_BROKER_EPOCH:
-            self.previous_epoch, self.epoch = self.epoch, NO_EPOCH
         if error != ErrorCode.NONE:
             self._after_failure()
             return
