@@ -69,6 +69,10 @@ class ConfigEntry:
     doc: str
 
 
+GIVEN_IN_KRAFT = ("node.id", "process.roles")
+"""What 4.x has no default for: whoever starts a process says it."""
+
+
 def era_of(settings: Mapping[str, str]) -> str:
     """The generation that a process is started in: one with a role is KRaft's."""
     return KRAFT if settings.get("process.roles") else ZOOKEEPER
@@ -227,12 +231,13 @@ class BrokerConfig(Mapping[str, Any]):
             _put(texts, name, text)
             return
         setting = broker_setting(name, self.era)
-        if name.startswith("ssl.") and setting.mode is UpdateMode.PER_BROKER:
+        mode = setting.mode_in(self.era)
+        if name.startswith("ssl.") and mode is UpdateMode.PER_BROKER:
             words = "These security configs can be dynamically updated only per-listener using the listener prefix"
             raise ConfigError(problem("broken_rule", words=f"{words}: HashSet({name})"), name)
-        if setting.mode is UpdateMode.READ_ONLY:
+        if mode is UpdateMode.READ_ONLY:
             raise ConfigError(problem("not_dynamic", name=name), name)
-        if all_brokers and setting.mode is UpdateMode.PER_BROKER:
+        if all_brokers and mode is UpdateMode.PER_BROKER:
             raise ConfigError(problem("only_per_broker", name=name), name)
         before, value = dict(texts), self[name]
         addresses = tuple(self[one] for one in LISTENER_SETTINGS)
@@ -273,11 +278,12 @@ class BrokerConfig(Mapping[str, Any]):
     def _place(self, source: ConfigSource, chain: tuple[str, ...]) -> Iterator[Synonym]:
         for name in chain:
             setting = broker_setting(name, self.era)
+            default = None if self.era == KRAFT and name in GIVEN_IN_KRAFT else setting.default_in(self.era)
             text = {
                 ConfigSource.DYNAMIC_BROKER: self._dynamic.get(name),
                 ConfigSource.DYNAMIC_DEFAULT_BROKER: self._dynamic_default.get(name),
                 ConfigSource.STATIC_BROKER: self._static.get(name),
-                ConfigSource.DEFAULT: setting.default_in(self.era),
+                ConfigSource.DEFAULT: default,
             }.get(source)
             if text is not None:
                 yield Synonym(name, None if setting.sensitive else text, source)
@@ -296,9 +302,9 @@ class BrokerConfig(Mapping[str, Any]):
             name=name,
             value=None if value is None or setting.sensitive else shown(value),
             source=places[0].source if places else ConfigSource.DEFAULT,
-            read_only=setting.mode is UpdateMode.READ_ONLY,
+            read_only=setting.mode_in(self.era) is UpdateMode.READ_ONLY,
             sensitive=setting.sensitive,
-            type=setting.type,
+            type=setting.described_type(self.era),
             synonyms=places,
             doc=setting.doc,
         )
@@ -324,7 +330,7 @@ class BrokerConfig(Mapping[str, Any]):
 
     def names(self) -> list[str]:
         """Names of all settings of this era."""
-        return [s.name for s in BROKER_SETTINGS.values() if s.era in (None, self.era) and not s.internal]
+        return [s.name for s in BROKER_SETTINGS.values() if s.era in (None, self.era) and not s.is_internal(self.era)]
 
     def described(self) -> list[str]:
         """Names of everything that DescribeConfigs shows: all settings, and what was kept for plug-ins."""

@@ -7,7 +7,7 @@ Where a setting exists in several units, the finer unit wins: ms over minutes ov
 from __future__ import annotations
 
 from broker_core.metadata.configs_checks import FormatVersion, OneOf, Range, RangeOr
-from broker_core.metadata.configs_types import ZOOKEEPER, ConfigType, UpdateMode
+from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, ConfigType, UpdateMode
 from broker_core.metadata.configs_types import Setting as S
 
 BOOLEAN = ConfigType.BOOLEAN
@@ -22,9 +22,11 @@ CLUSTER_WIDE = UpdateMode.CLUSTER_WIDE
 
 LOG: tuple[S, ...] = (
     S("log.dir", STRING, "/tmp/kafka-logs", None, READ_ONLY,
-      "Directory of the partition directories when `log.dirs` is not set."),
+      "Directory of the partition directories when `log.dirs` is not set.", kraft_type=ConfigType.LIST),
     S("log.dirs", STRING, None, None, READ_ONLY,
-      "Directories of the partition directories; a partition never spans two of them."),
+      "Directories of the partition directories; a partition never spans two of them.", kraft_type=ConfigType.LIST),
+    S("cordoned.log.dirs", ConfigType.LIST, "", None, UpdateMode.PER_BROKER,
+      "Directories that new partitions are kept out of, `*` for all (KIP-1066).", era=KRAFT),
     S("log.segment.bytes", INT, "1073741824", Range(14), CLUSTER_WIDE,
       "Size at which the active segment is closed and a new one begun.", kraft_check=Range(1048576)),
     S("log.roll.ms", LONG, None, None, CLUSTER_WIDE,

@@ -18,9 +18,10 @@ CLUSTER_WIDE = UpdateMode.CLUSTER_WIDE
 
 NETWORK: tuple[S, ...] = (
     S("listeners", STRING, "PLAINTEXT://:9092", None, PER_BROKER,
-      "Addresses the broker listens on, each `NAME://host:port`."),
+      "Addresses the broker listens on, each `NAME://host:port`.", kraft_type=ConfigType.LIST),
     S("advertised.listeners", STRING, None, None, PER_BROKER,
-      "Addresses that clients are told; unset takes `listeners`."),
+      "Addresses that clients are told; unset takes `listeners`.",
+      kraft_mode=READ_ONLY, kraft_type=ConfigType.LIST),
     S("listener.security.protocol.map", STRING,
       "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", None, PER_BROKER,
       "Which security protocol each listener name stands for."),
@@ -32,7 +33,7 @@ NETWORK: tuple[S, ...] = (
     S("control.plane.listener.name", STRING, None, None, READ_ONLY,
       "Listener reserved for the controller's requests.", era=ZOOKEEPER),
     S("early.start.listeners", STRING, None, None, READ_ONLY,
-      "Listeners that open before the authorizer is ready."),
+      "Listeners that open before the authorizer is ready.", kraft_type=ConfigType.LIST),
     S("num.network.threads", INT, "3", Range(1), CLUSTER_WIDE,
       "Network threads per listener: they read requests and write answers."),
     S("num.io.threads", INT, "8", Range(1), CLUSTER_WIDE,

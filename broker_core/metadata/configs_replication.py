@@ -37,6 +37,8 @@ REPLICATION: tuple[S, ...] = (
       "Share of partitions a broker may not lead though it is preferred, before leaders are moved.", era=ZOOKEEPER),
     S("replica.lag.time.max.ms", LONG, "30000", None, READ_ONLY,
       "Time after which a follower that has not reached the leader's end leaves the ISR."),
+    S("follower.fetch.last.tiered.offset.enable", BOOLEAN, "false", None, CLUSTER_WIDE,
+      "Whether an empty follower begins behind what is in remote storage.", era=KRAFT),
     S("replica.fetch.wait.max.ms", INT, "500", None, READ_ONLY,
       "How long a leader may keep a follower's fetch waiting; keep it below `replica.lag.time.max.ms`."),
     S("replica.fetch.min.bytes", INT, "1", None, READ_ONLY,

@@ -97,7 +97,8 @@ class Setting:
     """One setting.
 
     `default` is the text a file would hold (None: not set); `era` names the only era it exists in;
-    `kraft_default` and `kraft_check` replace default and check in 4.x; `internal` settings are not described.
+    what begins with `kraft_` replaces default, check and mode in 4.x, and the type as which it is described there;
+    `internal` settings are not described, unless they are `kraft_public` in 4.x.
     """
 
     name: str
@@ -110,12 +111,24 @@ class Setting:
     kraft_default: str | None = None
     kraft_check: Check | None = None
     internal: bool = False
+    kraft_public: bool = False
+    kraft_mode: UpdateMode | None = None
+    kraft_type: ConfigType | None = None
 
     def default_in(self, era: str) -> str | None:
         return self.kraft_default if era == KRAFT and self.kraft_default is not None else self.default
 
     def check_in(self, era: str) -> Check | None:
         return self.kraft_check if era == KRAFT and self.kraft_check is not None else self.check
+
+    def is_internal(self, era: str) -> bool:
+        return self.internal and not (era == KRAFT and self.kraft_public)
+
+    def mode_in(self, era: str) -> UpdateMode:
+        return self.kraft_mode if era == KRAFT and self.kraft_mode is not None else self.mode
+
+    def described_type(self, era: str) -> ConfigType:
+        return self.kraft_type if era == KRAFT and self.kraft_type is not None else self.type
 
     def parse(self, text: str | None, era: str = ZOOKEEPER) -> Any:
         """The typed value of a text: bool, int, float, str, list of str, or None when nothing is set."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from broker_core.kernel.node import Timer
 from broker_core.log.errors import LogError
 from broker_core.raft.metadata_log import DIVERGING, PARTITION, SNAPSHOT, TOPIC, TOPIC_ID, VALID, Place
-from broker_core.raft.settings import MAX_FETCH_BYTES, MAX_FETCH_WAIT_MS, TICK_US
+from broker_core.raft.settings import MAX_FETCH_WAIT_MS, MOST_READ_BYTES, TICK_US
 from broker_core.raft.snapshots import BOOTSTRAP, SnapshotId
 from broker_core.raft.states import Follower
 from broker_core.raft.voters import ReplicaKey
@@ -43,6 +43,7 @@ class Parked(NamedTuple):
 
     asked: Any
     key: ReplicaKey
+    most_bytes: int
     reply: Reply
     context: Any
     timer: Timer
@@ -72,13 +73,14 @@ class Fetching:
             return
         state = body.replica_state
         key = ReplicaKey(state.replica_id if state.replica_id >= 0 else body.replica_id, asked.replica_directory_id)
-        answer, has_news = self._try(asked, key)
+        most_bytes = min(body.max_bytes, MOST_READ_BYTES)
+        answer, has_news = self._try(asked, key, most_bytes)
         if has_news or body.max_wait == 0:
             reply(context, answer)
             return
         wait_us = min(body.max_wait, MAX_FETCH_WAIT_MS) * 1000 + TICK_US
         timer = client.node.after(wait_us, self._expired, reply, context)
-        self.parked.append(Parked(asked, key, reply, context, timer))
+        self.parked.append(Parked(asked, key, most_bytes, reply, context, timer))
 
     def _asked(self, body: Any) -> Any:
         if len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
@@ -87,7 +89,7 @@ class Fetching:
         named = topic.topic_id == TOPIC_ID or topic.topic == TOPIC
         return partition if named and partition.partition == PARTITION else None
 
-    def _try(self, asked: Any, key: ReplicaKey) -> tuple[Any, bool]:
+    def _try(self, asked: Any, key: ReplicaKey, most_bytes: int) -> tuple[Any, bool]:
         """The answer as of now, and whether it says anything."""
         client = self.client
         error = client.leader_only(asked.current_leader_epoch)
@@ -102,7 +104,7 @@ class Fetching:
             return self._answer(ErrorCode.NONE, place), True
         records = []
         if asked.fetch_offset < log.end_offset:
-            records = [part.read() for part in log.read(asked.fetch_offset).slices]
+            records = [part.read() for part in log.read(asked.fetch_offset, most_bytes).slices]
         if key.id == client.own.key.id:
             return self._answer(ErrorCode.INVALID_REQUEST), True
         if leader.update_replica(key, client.node.now_us(), client.node.wall_ms(), asked.fetch_offset):
@@ -135,7 +137,7 @@ class Fetching:
         """The log has grown, more is committed, or this is no leader any more: answer those for whom it matters."""
         waiting, self.parked = self.parked, []
         for one in waiting:
-            answer, has_news = self._try(one.asked, one.key)
+            answer, has_news = self._try(one.asked, one.key, one.most_bytes)
             if has_news:
                 one.timer.cancel()
                 one.reply(one.context, answer)
@@ -153,7 +155,8 @@ class Fetching:
             high_watermark=UNKNOWN if high_watermark is None else high_watermark,
         )  # fmt: skip
         return kind(
-            max_wait=MAX_FETCH_WAIT_MS, min_bytes=0, max_bytes=MAX_FETCH_BYTES, cluster_id=client.cluster_id,
+            max_wait=MAX_FETCH_WAIT_MS, min_bytes=0, max_bytes=client.settings.fetch_max_bytes,
+            cluster_id=client.cluster_id,
             replica_state=kind.ReplicaState(replica_id=client.own.key.id, replica_epoch=-1),
             topics=[kind.FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[partition])],
         )  # fmt: skip
@@ -213,7 +216,8 @@ class Fetching:
             replica_directory_id=client.own.key.directory,
         )  # fmt: skip
         return kind(
-            replica_id=client.own.key.id, max_bytes=MAX_FETCH_BYTES, cluster_id=client.cluster_id,
+            replica_id=client.own.key.id, max_bytes=client.settings.fetch_snapshot_max_bytes,
+            cluster_id=client.cluster_id,
             topics=[kind.TopicSnapshot(name=TOPIC, partitions=[partition])],
         )
 
@@ -237,7 +241,7 @@ class Fetching:
         if not 0 <= asked.position < snapshot.size:
             return self._snapshot_answer(ErrorCode.POSITION_OUT_OF_RANGE, TOPIC, asked)
         client.leading().heard(ReplicaKey(body.replica_id, asked.replica_directory_id), client.node.now_us())
-        piece = snapshot.read(asked.position, min(body.max_bytes, MAX_FETCH_BYTES))
+        piece = snapshot.read(asked.position, min(body.max_bytes, MOST_READ_BYTES))
         return self._snapshot_answer(ErrorCode.NONE, TOPIC, asked, snapshot.size, piece)
 
     def _snapshot_answer(self, error: ErrorCode, topic: str, asked: Any, size: int = 0, piece: Any = None) -> Any:

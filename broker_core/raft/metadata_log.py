@@ -21,7 +21,7 @@ from broker_core.kernel.storage import Buffer
 from broker_core.log.config import LogConfig
 from broker_core.log.partition_log import PartitionLog
 from broker_core.log.segment import LogRead
-from broker_core.raft.settings import MAX_BATCH_BYTES, MAX_FETCH_BYTES, QuorumSettings
+from broker_core.raft.settings import MAX_BATCH_BYTES, MOST_READ_BYTES, QuorumSettings
 from broker_core.raft.snapshots import (
     DELETED,
     RawSnapshot,
@@ -158,14 +158,14 @@ class MetadataLog:
     def flush(self) -> None:
         self.log.flush(self.node.wall_ms())
 
-    def read(self, offset: int) -> LogRead:
-        """Batches from `offset` to the end, as a follower fetches them."""
-        return self.log.read(offset, MAX_FETCH_BYTES, self.end_offset)
+    def read(self, offset: int, most_bytes: int) -> LogRead:
+        """Batches from `offset` to the end, as a follower fetches them: one at least."""
+        return self.log.read(offset, most_bytes, self.end_offset)
 
     def batches(self, start: int, end: int) -> Iterator[Batch]:
         """Batches with start <= base offset < end."""
         while start < end:
-            found = self.log.read(start, MAX_FETCH_BYTES, end)
+            found = self.log.read(start, MOST_READ_BYTES, end)
             if not found.size:
                 return
             for part in found.slices:

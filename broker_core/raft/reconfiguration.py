@@ -270,7 +270,7 @@ class Reconfiguration:
             raise _Refused(error)
         key = ReplicaKey(voter_id, directory)
         if key.id < 0 or key == ReplicaKey(key.id):
-            raise _Refused(ErrorCode.INVALID_REQUEST, "The request didn't include a valid voter")
+            raise _Refused(ErrorCode.INVALID_REQUEST, "Remove voter request didn't include a valid voter")
         return key
 
     def _ready(self, changing: str) -> Voters:

@@ -8,6 +8,7 @@
 | `controller.quorum.append.linger.ms` | 25 | records wait for others before they are written |
 | `controller.quorum.request.timeout.ms` | 2,000 | a request without an answer |
 | `controller.quorum.retry.backoff.ms` | 20 | after a request that failed |
+| `controller.quorum.fetch.max.bytes`, `.snapshot.max.bytes` | 1 MiB | what one answer may hold, a batch at least |
 | `controller.quorum.auto.join.enable` | false | a controller without a vote asks for one each fetch timeout |
 | `metadata.log.segment.bytes` | 1 GiB | |
 | `metadata.log.max.record.bytes.between.snapshots` | 20 MiB | the controller's and each broker's next snapshot |
@@ -28,7 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAX_BATCH_BYTES = 8 * 1024 * 1024
-MAX_FETCH_BYTES = 8 * 1024 * 1024
+MOST_READ_BYTES = 8 * 1024 * 1024
 MAX_FETCH_WAIT_MS = 500
 MOST_LATE_US = 50_000
 TICK_US = 1_000
@@ -48,6 +49,8 @@ class QuorumSettings:
     append_linger_ms: int = 25
     request_timeout_ms: int = 2_000
     retry_backoff_ms: int = 20
+    fetch_max_bytes: int = 1 << 20
+    fetch_snapshot_max_bytes: int = 1 << 20
     auto_join: bool = False
     segment_bytes: int = 1 << 30
     segment_ms: int = 7 * 24 * 3_600_000

@@ -29,7 +29,7 @@ from broker_core.kernel.world import World
 from broker_core.log.scan import batches_from
 from broker_core.metadata import records as r
 from broker_core.metadata.image import MetadataImage, UnknownSubject
-from broker_core.raft.settings import MAX_FETCH_BYTES
+from broker_core.raft.settings import MOST_READ_BYTES
 from broker_core.raft.snapshots import SnapshotReader, parse_name
 from broker_core.records.batch import decode_records
 from broker_core.records.control import NAMES, read_control
@@ -149,7 +149,7 @@ def _batches(process: QuorumReplica, file: str | None, start: int) -> Iterator[B
         return
     at, end = max(start, log.start_offset), log.end_offset
     while at < end:
-        read = log.log.read(at, MAX_FETCH_BYTES, end)
+        read = log.log.read(at, MOST_READ_BYTES, end)
         if not read.size:
             return
         for part in read.slices:

@@ -13,10 +13,14 @@ from broker_core.log.config import LogConfig
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError, ConfigSource
 from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_topics import check_topic_overrides, describe_topic, topic_config
-from broker_core.metadata.configs_types import ConfigType
+from broker_core.metadata.configs_types import KRAFT, ConfigType
 
 KAFKA = json.loads(Path(__file__).with_name("kafka_3_9_described.json").read_text())
-SOURCES = {ConfigSource.STATIC_BROKER: "STATIC_BROKER_CONFIG", ConfigSource.DEFAULT: "DEFAULT_CONFIG"}
+KAFKA_4 = json.loads(Path(__file__).with_name("kafka_4_3_described.json").read_text())
+SOURCES = {
+    ConfigSource.STATIC_BROKER: "STATIC_BROKER_CONFIG", ConfigSource.DEFAULT: "DEFAULT_CONFIG",
+    ConfigSource.DYNAMIC_DEFAULT_BROKER: "DYNAMIC_DEFAULT_BROKER_CONFIG",
+}  # fmt: skip
 
 
 def test_a_broker_describes_every_setting_as_kafka_3_9_does():
@@ -27,6 +31,17 @@ def test_a_broker_describes_every_setting_as_kafka_3_9_does():
         synonyms = ", ".join(f"{SOURCES[s.source]}:{s.name}={s.value}" for s in entry.synonyms)
         ours[name] = [entry.value, entry.sensitive, entry.read_only, synonyms]
     assert ours == KAFKA["broker"]
+
+
+def test_a_broker_describes_every_setting_as_kafka_4_3_does():
+    config = BrokerConfig(KAFKA_4["static"], KRAFT)
+    config.set_dynamic("min.insync.replicas", "1", all_brokers=True, running=False)  # as a cluster with ELR is formatted
+    ours = {}
+    for name in config.names():
+        entry = config.describe(name)
+        synonyms = ", ".join(f"{SOURCES[s.source]}:{s.name}={s.value}" for s in entry.synonyms)
+        ours[name] = [entry.value, entry.sensitive, entry.read_only, int(entry.type), synonyms]
+    assert ours == KAFKA_4["broker"]
 
 
 def test_a_topic_describes_every_setting_as_kafka_3_9_does():

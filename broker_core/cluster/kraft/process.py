@@ -222,6 +222,8 @@ def quorum_settings(config: BrokerConfig) -> QuorumSettings:
         append_linger_ms=config["controller.quorum.append.linger.ms"],
         request_timeout_ms=config["controller.quorum.request.timeout.ms"],
         retry_backoff_ms=config["controller.quorum.retry.backoff.ms"],
+        fetch_max_bytes=config["controller.quorum.fetch.max.bytes"],
+        fetch_snapshot_max_bytes=config["controller.quorum.fetch.snapshot.max.bytes"],
         auto_join=config["controller.quorum.auto.join.enable"],
         segment_bytes=config["metadata.log.segment.bytes"],
         segment_ms=config["metadata.log.segment.ms"],
