@@ -19,11 +19,10 @@ import os
 import shutil
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
-from broker_core.kernel.chunks import Chunks, Room
+from broker_core.kernel.chunks import Chunks
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Buffer, FileSlice
 from broker_core.kernel.storage_faults import DiskFaults
@@ -86,12 +85,6 @@ def in_directory(path: str, opened: Callable[[str], Opened]) -> Opened:
         return opened(path)
 
 
-def _room(size: int) -> Room:
-    """Memory of a block. Those of full size, nearly all, are pages beside the C library's heap: there they would lie
-    between what comes and goes, and hold pages in which little else is left (`bench soak`)."""
-    return mmap(-1, size, MAP_PRIVATE | MAP_ANONYMOUS) if size == BLOCK else bytearray(size)
-
-
 class DiskFile:
     """One append-only file on a real disk."""
 
@@ -115,7 +108,7 @@ class DiskFile:
             self._descriptor()
         except OSError as error:
             raise StorageError(path, "open", error.strerror or str(error)) from error
-        self._tail = Chunks(self.size, BLOCK, _room)
+        self._tail = Chunks(self.size, BLOCK)
 
     def __getstate__(self) -> tuple[object, ...]:
         """The file stays where it is; its tail is read from there when somebody asks for it."""
@@ -125,7 +118,7 @@ class DiskFile:
         (
             self.root, self.path, self.caches, self.size, self.flushed, self._shared, self.faults, self.damaged
         ) = state  # fmt: skip
-        self._fd, self._tail = -1, Chunks(self.size, BLOCK, _room)
+        self._fd, self._tail = -1, Chunks(self.size, BLOCK)
 
     def _descriptor(self) -> int:
         if self._fd < 0:

@@ -8,32 +8,25 @@ appended to; after a cut a new one begins, so views that were handed out stay tr
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from mmap import mmap
-from typing import TypeAlias
 
 from broker_core.kernel.storage import Buffer
 
 LEAST_BLOCK, BLOCK = 1024, 64 * 1024
 SMALL = 4 * 1024
 _NOTHING = memoryview(b"")
-Room: TypeAlias = "bytearray | mmap"
-"""Of a block."""
 
 
 class Chunks:
     """Positions from `begin` to `size`, each in one chunk of bytes."""
 
-    __slots__ = ("begin", "size", "_largest", "_room", "_starts", "_chunks", "_block", "_used", "_forgotten")
+    __slots__ = ("begin", "size", "_largest", "_starts", "_chunks", "_block", "_used", "_forgotten")
 
-    def __init__(self, begin: int = 0, largest: int = BLOCK, room: Callable[[int], Room] = bytearray) -> None:
-        """`room`: makes the memory of a block of so many bytes."""
+    def __init__(self, begin: int = 0, largest: int = BLOCK) -> None:
         self.begin = self.size = begin
         self._largest = largest
-        self._room = room
         self._starts: list[int] = []
         self._chunks: list[memoryview] = []
-        self._block: Room | None = None
+        self._block: bytearray | None = None
         self._used = 0
         self._forgotten = 0
 
@@ -53,7 +46,7 @@ class Chunks:
             return 0
         if size == 0:
             return 0
-        block = self._block = self._room(max(size, LEAST_BLOCK, min(position, self._largest)))
+        block = self._block = bytearray(max(size, LEAST_BLOCK, min(position, self._largest)))
         self._used = size
         block[:size] = buffer
         self._starts.append(position)
