@@ -122,7 +122,7 @@ class Offsets:
         log = partition.log
         end = self._visible_end(partition, replica_id, isolation)
         if timestamp == LATEST:
-            self._check_end_known(partition, replica_id, end)
+            self._check_end_known(partition, replica_id)
             return end, -1, partition.leader_epoch
         if timestamp in (LATEST_TIERED, EARLIEST_PENDING):
             return None
@@ -134,7 +134,7 @@ class Offsets:
         if found is None:
             return None
         if found[0] >= end:
-            self._check_end_known(partition, replica_id, end)
+            self._check_end_known(partition, replica_id)
             return None
         return found[0], found[1], found[2]
 
@@ -143,9 +143,11 @@ class Offsets:
             return partition.log.log_end_offset
         return partition.log.last_stable_offset if isolation == READ_COMMITTED else partition.log.high_watermark
 
-    def _check_end_known(self, partition: Partition, replica_id: int, end: int) -> None:
-        """KIP-207: the committed end is not known before the high watermark reaches the epoch's start."""
-        if replica_id == CONSUMER and partition.is_leader and end < partition.epoch_start_offset:
+    def _check_end_known(self, partition: Partition, replica_id: int) -> None:
+        """KIP-207: the committed end is not known before the high watermark reaches the epoch's start. The last stable
+        offset may stay below it for as long as a transaction is open."""
+        known = partition.log.high_watermark >= partition.epoch_start_offset
+        if replica_id == CONSUMER and partition.is_leader and not known:
             raise ReplicaError(ErrorCode.OFFSET_NOT_AVAILABLE)
 
     # -- OffsetsForLeaderEpoch --------------------------------------------------------------

@@ -110,6 +110,7 @@ def test_a_new_leader_knows_the_open_transaction_and_fences_late_markers(cluster
     cluster.assign(2, 4, isr=[2, 3], to=[2, 3])
     cluster.run(1000)
     assert cluster.fetch(2, 0, isolation=COMMITTED).data.last_stable_offset == 0
+    assert [list_end(cluster, one, broker=2) for one in (0, COMMITTED)] == [2, 0], "the open one may be as old as it likes"
     late = end(cluster, 7, False, epoch=3, leader=2)
     assert late.result.error_code == ErrorCode.INVALID_PRODUCER_EPOCH
     replaced = end(cluster, 8, True, epoch=2, coordinator=4, leader=2)
