@@ -240,7 +240,8 @@ class Broker:
                 gone = [one.topic_id for one in delta.topics if one.topic_id not in self.cache.topic_names]
                 self.share_states.topics_deleted(gone)
                 self.groups.share.topics_deleted(gone)
-        self.producer_ids.prefetch()
+        if self.mode == "zookeeper":
+            self.producer_ids.prefetch()
         self.topic_creation.metadata_changed()
 
     # -- messages -----------------------------------------------------------------------------

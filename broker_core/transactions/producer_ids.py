@@ -13,8 +13,10 @@ broker (InitProducerId), so brokers take them from the controller in blocks of 1
 | only the next block         | its first id                         | it becomes the current one            |
 | neither                     | COORDINATOR_LOAD_IN_PROGRESS (retry) | a block is asked for                  |
 
-A restarted broker asks for a new block: what was left of the old one is lost, which costs nothing (there are
-2^63 ids). A request that failed is repeated after 50 ms at the earliest, by the next producer that needs it.
+With ZooKeeper a broker asks for its first block when it starts, in KRaft when the first producer asks it for an id:
+that one is told to come again. A restarted broker asks for a new block: what was left of the old one is lost, which
+costs nothing (there are 2^63 ids). A request that failed is repeated after 50 ms at the earliest, by the next producer
+that needs it.
 The part that gives out the blocks is in `controller`. Source: RPCProducerIdManager (3.9), KIP-98, KIP-730.
 """
 

@@ -1,4 +1,4 @@
-"""What becomes of a broker whose epoch the controller does not know any more."""
+"""What brokers of 4.3 ask of their controller when they start, and what becomes of one whose epoch it does not know."""
 
 from __future__ import annotations
 
@@ -38,6 +38,20 @@ def test_a_broker_that_is_unregistered_while_it_runs_stays_out_until_its_next_st
     do(world, do="restart", node="broker-2")
     run(world, 5)
     assert sorted(active.image.brokers) == [1, 2, 3]
+
+
+def test_a_block_of_producer_ids_is_asked_for_by_the_first_producer_that_needs_one() -> None:
+    """As of Apache Kafka 4.3, where the first InitProducerId is answered with COORDINATOR_LOAD_IN_PROGRESS; a broker with
+    ZooKeeper asks when it starts."""
+    world = build_world(run_from_dict({"cluster": {"brokers": 2, "controllers": 1, "controller": "kraft"}, "seed": 1}))
+    world.run_until(8 * S)
+    do(world, do="create_topic", topic="orders", assignment=[[2, 1]])
+    run(world, 1)
+    assert _active(world).image.next_producer_id == 0
+    settings = {"acks": "all", "enable.idempotence": "true"}
+    do(world, do="start_client", name="producer-1", kind="producer", topic="orders", rate=20, settings=settings)
+    run(world, 2)
+    assert _active(world).image.next_producer_id == 1000
 
 
 def _active(world: World) -> Any:
