@@ -31,6 +31,8 @@ from broker_core.kernel.storage_table import FileTable
 TAIL_BUDGET = 48 * 1024 * 1024
 BLOCK = 16 * 1024
 """Of a tail: there are thousands, of which each holds such a block for its next records."""
+LARGE = 64 * 1024
+"""More than this, put together for one answer, is held in blocks."""
 HELD = 448
 """What holding a chunk takes beside its bytes."""
 DESCRIPTORS = 400
@@ -83,6 +85,15 @@ def in_directory(path: str, opened: Callable[[str], Opened]) -> Opened:
     except FileNotFoundError:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return opened(path)
+
+
+def _pieces(buffer: Buffer) -> Sequence[Buffer]:
+    """A large buffer as it is held. One that came over the network is (a view of a bytearray); what was joined or read
+    for a follower that catches up is taken apart into blocks: of any size up to megabytes, minutes long, those would
+    leave holes in the heap that nobody fills (`bench soak`)."""
+    if not (isinstance(buffer, memoryview) and isinstance(buffer.obj, bytes)):
+        return (buffer,)
+    return [bytearray(buffer[start : start + BLOCK]) for start in range(0, len(buffer), BLOCK)]
 
 
 class DiskFile:
@@ -145,9 +156,10 @@ class DiskFile:
             raise StorageError(self.path, "append", f"only {written} of {total} bytes were written")
         self.size = position + total
         for buffer in buffers:
-            taken = self._tail.hold(buffer)
-            if taken:
-                self.caches.keep(self, taken)
+            for piece in (buffer,) if len(buffer) <= LARGE else _pieces(buffer):
+                taken = self._tail.hold(piece)
+                if taken:
+                    self.caches.keep(self, taken)
         if self.faults is not None:
             self.faults.placed(self, position)
         return position

@@ -120,6 +120,20 @@ def test_both_homes_hold_the_same_bytes_as_a_plain_bytearray(
             assert file.size == len(model)
 
 
+@pytest.mark.parametrize("joined", [True, False])
+def test_what_was_joined_for_a_follower_is_held_in_blocks(tmp_path: Path, joined: bool) -> None:
+    """What came over the network is held as it came."""
+    content = bytes(range(256)) * 1500
+    storage = DiskStorage(tmp_path)
+    file = storage.open("log")
+    file.append([b"before", memoryview(content if joined else bytearray(content)), b"behind"])
+    assert bytes(file.read(0, file.size)) == b"before" + content + b"behind"
+    assert file.in_memory(0, file.size)
+    largest = max(len(one) for one in file._tail.held())
+    assert largest == (files.BLOCK if joined else len(content))
+    storage.close()
+
+
 @pytest.mark.parametrize("size", [8, 1300])
 def test_what_is_held_of_files_takes_no_more_memory_than_its_budget(tmp_path: Path, size: int) -> None:
     budget = 1 << 18
