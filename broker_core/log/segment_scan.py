@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 from broker_core.log.errors import CorruptIndex
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 BATCH_WORK = 1024
 """A batch that is looked at by itself takes about as long as so many bytes whose checksum is proved."""
+_FRONT = struct.Struct(">qi4xb")
+"""Base offset, length, (leader epoch,) magic."""
 
 
 class Scan:
@@ -30,9 +33,10 @@ class Scan:
     - `wrong`: what was wrong with an index
 
     No checksum covers the base offset of a batch. One that stands too high looks right until the next one comes, which
-    goes on where the one in front of it ended: then it is the stranger, and the log ends before it. Nor does one cover
-    the leader epoch: an epoch that the checkpoint, written before any batch of it, does not know has never been. (Kafka
-    would keep it, and a follower that asks with such an epoch is answered OFFSET_OUT_OF_RANGE for ever.)
+    goes on where the one in front of it ended, if only in its first bytes: then it is the stranger, and the log
+    ends before it. (Kafka would keep it, and a follower that cuts its log by epochs then lacks what is below.) Nor does
+    one cover the leader epoch: an epoch that the checkpoint, written before any batch of it, does not know has never
+    been. (Kafka would keep it, and a follower that asks with such an epoch is answered OFFSET_OUT_OF_RANGE for ever.)
     """
 
     def __init__(
@@ -63,7 +67,7 @@ class Scan:
                 if self.work >= limit:
                     return False
                 if self._before <= batch.header.base_offset < self._last:
-                    self._without_the_last(batch.header)
+                    self._without_the_last(batch.header.base_offset)
                     return self.advance(limit - self.work)
                 if self.wrong is None and self.notes.is_stranger(batch.header):
                     reason = f"leader epoch {batch.header.leader_epoch} has never begun"
@@ -76,15 +80,26 @@ class Scan:
                 self._before, self._last, self._least = self._least, batch.header.base_offset, batch.header.next_offset
         except (RecordsError, CorruptIndex) as error:
             reason = str(error)
+        begun = self._begun_behind()
+        if begun is not None and self._before <= begun < self._last:
+            self._without_the_last(begun)
+            return self.advance(limit - self.work)
         self.cut = segment.end_rebuild(self.good)
         self.reason = reason if self.cut else ""
         if self.notes.transactional:
             self._index_transactions()
         return True
 
-    def _without_the_last(self, header: BatchHeader) -> None:
+    def _begun_behind(self) -> int | None:
+        """The base offset of what follows the last whole batch, if it looks like the front of one: zeros do not."""
+        if self._end - self.good < _FRONT.size:
+            return None
+        base, size, magic = _FRONT.unpack(self.segment.log.read(self.good, _FRONT.size))
+        return int(base) if magic == 2 and size > 0 else None
+
+    def _without_the_last(self, next_base: int) -> None:
         """The last batch contradicts those around it: once more, up to where it begins."""
-        self.reason = f"offset {self._last} stands between {self._before - 1} and {header.base_offset}"
+        self.reason = f"offset {self._last} stands between {self._before - 1} and {next_base}"
         self._end = self._place
         self._begin()
 

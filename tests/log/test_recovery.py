@@ -139,6 +139,17 @@ def test_a_batch_whose_offset_stands_too_high_is_the_stranger_not_the_one_behind
     assert again.log_end_offset == bases[nth] + 1
 
 
+@pytest.mark.parametrize(("left", "stays"), [(22, False), (17, False), (16, True), (0, True)])
+def test_the_first_bytes_of_a_batch_are_enough_to_tell_that_the_one_before_stands_too_high(left: int, stays: bool) -> None:
+    """Where not even its base offset, length and magic are there, nobody can know: a cleaned topic has such steps, too."""
+    storage = MemoryStorage()
+    bases = [(one.header.base_offset, one.position) for one in iterate_batches(contents(written(storage)))]
+    _too_high(storage, 4)
+    storage.open(f"{FIRST}.log").truncate(bases[5][1] + left)
+    again = open_log(storage, emit=Journal().emit, recovery_point=0)
+    assert again.log_end_offset == (bases[5][0] + (1 << 20) if stays else bases[4][0])
+
+
 @pytest.mark.parametrize("nth", [5, 15, 29])
 def test_a_batch_of_an_epoch_that_has_never_begun_ends_the_log(nth: int) -> None:
     """By its checksum it is whole. A leader cannot say where such an epoch ends, so a follower with it never came back."""
