@@ -10,7 +10,6 @@ import pytest
 from broker_core.clients.settings import names
 from broker_core.metadata.configs import BROKER_SETTINGS
 from broker_core.metadata.configs_topic import SYNONYMS
-from broker_core.metadata.configs_types import KRAFT
 from lab.clusters.client_spec import SETTINGS_OF
 from lab.clusters.meanings import of_clients
 from lab.clusters.metrics_registry import REGISTRY
@@ -31,7 +30,7 @@ def unread() -> set[str]:
     sources = [path for part in ("broker_core", "lab") for path in (CHECKOUT / part).rglob("*.py")]
     text = "\n".join(path.read_text("utf-8") for path in sources if not path.name.startswith("configs_"))
     stand_ins = {name for chain in SYNONYMS.values() for name, _ in chain}
-    names = {name for name, setting in BROKER_SETTINGS.items() if setting.era != KRAFT and not setting.internal}
+    names = {name for name, setting in BROKER_SETTINGS.items() if not setting.internal}
     return {name for name in names - stand_ins if f'"{name}"' not in text}
 
 
