@@ -4,7 +4,7 @@ A world makes and drops hundreds of small objects for each record and hardly eve
 search for cycles finds nothing and costs a tenth of the time: it is made after 50,000 new objects instead
 of 700, and no longer looks at what is there already (modules, classes, a cluster that has started).
 
-What is in memory of the logs' ends is now many small buffers, now few large ones (a follower that catches up). Python
+What is in memory of the logs' ends comes and goes, and answers of all sizes come and go beside it. Python
 and the allocator of the C library have each a heap of their own, and would keep the room of both for ever.
 
 A broker that has died is one large cycle. Python would find it after a quarter of an hour of a busy lab: whoever gives

@@ -18,8 +18,6 @@ from lab.scenarios import grammar, variants
 
 FIRST, _, LAST = os.environ.get("BROKERLAB_LESSON_SEEDS", "").partition("..")
 SEEDS = range(int(FIRST), int(LAST or FIRST) + 1) if FIRST else (None, 1)
-
-
 THIRD = grammar.names()[::3]
 
 
