@@ -25,8 +25,8 @@ def seen(visit: Open) -> LabPage:
 
 
 def commands(seen: LabPage, since: int) -> list[dict[str, Any]]:
-    """What was asked of the world behind an event."""
-    rows = Caller(seen.lab.page).get(f"labs/lab/events?since={since}&codes=command&limit=1000").json["items"]
+    """What was asked of the world behind an event; something was, or will be in a moment."""
+    rows = Caller(seen.lab.page).get(f"labs/lab/events?since={since}&codes=command&limit=1000&wait=30").json["items"]
     return [row[5]["command"] for row in rows]
 
 
