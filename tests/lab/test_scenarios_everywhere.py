@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import CHECKOUT, free_ports
+from tests.sampling import every
 from tests.shared_runs import assert_has_the_past_of, assert_same
 from tests.web.rest import Caller
 
@@ -79,7 +80,7 @@ def _by_command(name: str, out: Path, *options: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", OF_EACH_KIND)
+@pytest.mark.parametrize("name", every(OF_EACH_KIND, nth=2))
 def test_a_scenario_is_the_same_by_command_over_rest_and_opened_on_the_screen(rest: Caller, name: str, tmp_path: Path) -> None:
     printed = _by_command(name, tmp_path / "run")
     run = _ended(rest, rest.post(f"scenarios/{name}/run", {"seed": SEED}).json)
