@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
-_OWN = re.compile(rf"(/labs/({NAME}))(/.*)?")
-_NAMED = re.compile(rf"/api/labs/({NAME})(?:/.*)?")
+_OWN = re.compile(rf"(/labs/({NAME}))(/.*)?", re.DOTALL)  # a path may have line feeds in it (%0A)
+_NAMED = re.compile(rf"/api/labs/({NAME})(?:/.*)?", re.DOTALL)
 
 Scope = dict[str, Any]
 Application = Callable[[Scope, Any, Any], Awaitable[None]]

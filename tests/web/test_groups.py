@@ -8,28 +8,13 @@ from urllib.parse import urlencode
 import pytest
 from django.contrib.auth.models import User
 from tests.web.live_rest import Rest, rest
-from tests.web.school import TOKEN, Told, Visitor, student
+from tests.web.school import TOKEN, Visitor, enter, student, teacher
 
 from web.live.labs import Described, labs
 from web.pages.teaching import throttle
 from web.people import teachers
 
 __all__ = ["rest"]
-
-
-def enter(visitor: Visitor, name: str, password: str) -> Told:
-    token = TOKEN.search(visitor.get("/teach/").text)
-    assert token is not None
-    form = urlencode({"csrfmiddlewaretoken": token[1], "name": name, "password": password}).encode()
-    return visitor.ask("POST", "/teach/", form, "application/x-www-form-urlencoded")
-
-
-def teacher(rest: Rest, name: str) -> Visitor:
-    made = rest.post("teachers", {"name": name})
-    assert (made.status, made.json["door"]) == (201, "/teach/")
-    visitor = Visitor(rest.url.rstrip("/"))
-    assert enter(visitor, name, made.json["password"]).headers["Location"] == "/classes/"
-    return visitor
 
 
 @pytest.fixture
@@ -53,6 +38,7 @@ def test_a_group_shares_a_lab_and_nobody_else_of_the_class_reaches_it(rest: Rest
     grid = rest.post(f"classes/{code}/groups", {"students": [1, 2]}).json
     assert grid["groups"] == [{"number": 1, "students": [1, 2], "lab": None}]
     assert [one["group"] for one in grid["students"]] == [1, 1, None]
+    assert rest.get(f"classes/{code}/export").json["groups"] == [{"number": 1, "students": [1, 2]}]
     labs.known["shared-1"] = of_group["shared-1"] = Described("shared-1", 97, {}, 1, f"{code}/g1")
     for visitor, name in ((ann, "ann"), (bob, "bob")):
         assert visitor.get("/api/me").json["group"] == {"number": 1, "names": ["ann", "bob"], "lab": "shared-1"}, name

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.urls import URLPattern
 from tests.web.live_rest import Rest, rest
-from tests.web.school import Visitor, student
+from tests.web.school import Visitor, student, teacher
 
 from web import rights, urls
 from web.access import ACT, LEARN, LOOK
@@ -31,7 +31,8 @@ HOLE = re.compile(r"\{(\w+)\}|<(?:\w+:)?(\w+)>")
 
 @dataclass
 class School:
-    """Class `code` has a marked title, student, hand-in and lab; the visitors are from another one, or from none."""
+    """Class `code` has a marked title, student, hand-in and lab; the visitors are from another one, or from none.
+    `stranger` is a teacher with an account and a class of his own."""
 
     code: str
     hand_in: str
@@ -39,6 +40,7 @@ class School:
     looker: Visitor
     other: Visitor
     own: Visitor
+    stranger: Visitor
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,8 @@ def school(rest: Rest) -> Iterator[School]:
         codes = [rest.post("classes", {"title": title}).json["code"] for title in (f"{MARK} title", "another")]
         url = rest.url.rstrip("/")
         own, other = student(url, codes[0], f"{MARK} name"), student(url, codes[1], "somebody else")
+        stranger = teacher(rest, "Stranger")
+        assert stranger.post("/api/classes", {"title": "his own"}).status == 201
         for code in codes:
             assert rest.post(f"classes/{code}/tasks", {"exercise": EXERCISE}).status == 200
         seat = Seat.objects.get(classroom_id=codes[0])
@@ -56,10 +60,11 @@ def school(rest: Rest) -> Iterator[School]:
         one = HandIn.objects.create(id="f" * 16, seat=seat, task=task, number=1, attempt={MARK: 1}, state="missed")
         labs.known[f"{MARK}-lab"] = Described(f"{MARK}-lab", 99, {}, 1, seat.owner)
         labs.known[f"{MARK}-theirs"] = Described(f"{MARK}-theirs", 98, {}, 1, f"{codes[1]}/1")
-        yield School(codes[0], one.id, Visitor(url), Visitor(url, "look"), other, own)
+        yield School(codes[0], one.id, Visitor(url), Visitor(url, "look"), other, own, stranger)
         for name in ("lab", "theirs"):
             del labs.known[f"{MARK}-{name}"]
-        for code in codes:
+        rest.delete("teachers/Stranger")
+        for code in [one["code"] for one in rest.get("classes").json["items"]]:
             rest.delete(f"classes/{code}")
 
 
@@ -108,7 +113,7 @@ def test_nobody_gets_anything_but_the_door(school: School) -> None:
     assert school.own.get(f"/join/{school.code}/").status == 200
 
 
-@pytest.mark.parametrize("who", ["looker", "other"])
+@pytest.mark.parametrize("who", ["looker", "other", "stranger"])
 def test_whoever_looks_or_is_from_another_class_learns_nothing_of_this_one(school: School, who: str) -> None:
     visitor: Visitor = getattr(school, who)
     for template, path in addresses(school):
@@ -130,6 +135,15 @@ def test_nobody_but_the_teacher_changes_what_is_not_his(school: School, who: str
                 continue
             told = tried(visitor, method, path)
             assert told.status == 403, (who, method, path, told.status, told.text[:200])
+
+
+def test_a_teacher_changes_nothing_of_a_class_that_is_not_his(school: School) -> None:
+    theirs = [path for _, path in addresses(school) if (school.code in path or f"{MARK}-lab" in path) and not below(path, ("/join/",))]
+    assert len(theirs) > 20
+    for path in theirs:
+        for method in METHODS:
+            told = tried(school.stranger, method, path)
+            assert told.status == 403, (method, path, told.status, told.text[:200])
 
 
 def test_a_student_does_not_reach_what_is_the_teachers(school: School) -> None:
@@ -156,6 +170,13 @@ def test_a_socket_of_a_students_lab_is_his_and_the_teachers(school: School) -> N
         "teacher": ACT, "own": ACT, "other": None, "looker": None, "nobody": None}  # fmt: skip
     assert {name: rights.in_lab(one, {"path": "/live/", "lab": ""}) for name, one in people.items()} == {
         "teacher": ACT, "own": LOOK, "other": LOOK, "looker": LOOK, "nobody": None}  # fmt: skip
+
+
+@pytest.mark.parametrize("who", ["looker", "other", "stranger"])
+def test_a_line_feed_in_an_address_hides_no_lab(school: School, who: str) -> None:
+    visitor: Visitor = getattr(school, who)
+    for path in (f"/api/labs/{MARK}-lab/topics/a%0Ab/records", f"/labs/{MARK}-lab/api/labs/{MARK}-lab/topics/a%0Ab/records"):
+        assert visitor.get(path).status == 403, path
 
 
 @pytest.mark.parametrize("who", ["looker", "other"])
