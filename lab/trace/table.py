@@ -80,9 +80,10 @@ def _back(kind: str, table: Plain, lessons: Plain, tasks: Plain) -> Plain:
         for user, one in of.items():
             for name in one.get(kind, ()):
                 found[name][used_by].append(user)
-    if kind in ("metrics", "tables"):  # lessons name none: those that teach the row show it
+    if kind in ("metrics", "tables"):  # lessons and exercises name none: those that teach the row show it
         for back in found.values():
-            back["scenarios"] = _once(name for each in back["rows"] for name in table[each]["scenarios"])
+            for used_by in ("scenarios", "exercises"):
+                back[used_by] = _once(name for each in back["rows"] for name in table[each][used_by])
     order = {name: index for index, name in enumerate(known()[kind])}
     return {name: found[name] for name in sorted(found, key=lambda name: (order.get(name, len(order)), name))}
 
@@ -103,7 +104,8 @@ def _lesson(scenario: Scenario) -> Plain:
 def _exercise(exercise: Exercise) -> Plain:
     moved = [lever.path[-1] for lever in exercise.levers.sets.values() if lever.path[-2] in ("settings", "configs")]
     return {"title": exercise.title, "rows": exercise.teaches, "lesson": exercise.lesson,
-            "settings": _once([*moved, *settings(exercise.start)])}  # fmt: skip
+            "settings": _once([*moved, *settings(exercise.start)]),
+            "events": _once([*_expected(exercise.goals), *_decided(exercise.start)])}  # fmt: skip
 
 
 def _question(lesson: Plain, name: str, quiz: str) -> Plain:
@@ -127,9 +129,18 @@ def _events(scenario: Scenario) -> Iterator[str]:
     """Codes of the journal that a scenario looks at."""
     for name in (None, *scenario.variants):
         one = scenario if name is None else grammar.variant_of(scenario, name)
-        for key in one.expect:
-            if key.startswith("events."):
-                yield event_filter(key.removeprefix("events."))[0]
+        yield from _expected(one.expect)
         if one.lesson.moment is not None:
             yield one.lesson.moment.event
         yield from (stop.moment.event for stop in one.lesson.stops)
+
+
+def _expected(goals: Iterable[str]) -> Iterator[str]:
+    for key in goals:
+        if key.startswith("events."):
+            yield event_filter(key.removeprefix("events."))[0]
+
+
+def _decided(start: Plain) -> Iterator[str]:
+    if "moment" in start:
+        yield start["moment"]["event"]

@@ -58,7 +58,8 @@ def test_each_way_leads_back() -> None:
                 assert name in back["rows"] or set(back["scenarios"]) & set(row["scenarios"])
     assert "acks-all" in found["rows"]["B3"]["scenarios"] and "power-loss" in found["settings"]["flush.messages"]["scenarios"]
     assert "zombie-controller-fenced" in found["events"]["controller_fenced"]["scenarios"]
-    assert "fewer-requests" in found["settings"]["linger.ms"]["exercises"]
+    used = {"settings": "linger.ms", "events": "response_sent", "metrics": "RequestsPerSec", "tables": "sends"}
+    assert {kind for kind, name in used.items() if "fewer-requests" not in found[kind][name]["exercises"]} == set()
     assert {kind for row in found["rows"].values() for kind in row} == {"title", "in_core", *COLUMNS}
 
 

@@ -131,4 +131,6 @@ def test_the_trace_leads_from_every_row_to_what_is_there(rest: Rest, language: s
     assert set(re.findall(r'href="/exercises/([^"]+)/"', page)) == set(exercises.names())
     assert {f"settings-{name}" for name in (*BROKER_SETTINGS, *TOPIC_SETTINGS, *of_clients())} <= ids, "the lab's settings lead here"
     assert {"settings-acks", "metrics-IsrShrinksPerSec", "tables-isr_changes", "events-leader_elected"} <= ids
+    assert {f"questions-{quiz}" for quiz in standing_in().values()} <= ids, "each quiz leads back to its rows"
+    assert set(re.findall(r'href="#exercises-([^"]+)"', page)) == set(exercises.names()), "settings lead to exercises"
     assert "<script" not in page and " style=" not in page

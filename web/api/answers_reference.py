@@ -105,12 +105,13 @@ class TracedLesson(Closed):
 
 
 class TracedExercise(Closed):
-    """An exercise: its rows, the lesson that it begins with, its settings."""
+    """An exercise: its rows, the lesson that it begins with, its settings, the events that decide it."""
 
     title: dict[str, str]
     rows: list[str]
     lesson: str
     settings: list[str]
+    events: list[str]
 
 
 class TracedQuestion(Closed):

@@ -23,7 +23,7 @@ from web.api.reference import traced
 from web.language import language_of
 from web.messages import catalogue
 
-WAYS = ("scenarios", "exercises", *KINDS)
+WAYS = ("scenarios", "exercises", "questions", *KINDS)
 FRAGMENTS = {"settings": "setting", "metrics": "metric"}
 """Kind -> the part of the lab's address that opens one (`static/desk/address.js`)."""
 
@@ -45,11 +45,21 @@ def _told(language: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     rows = {name: _row(name, row, table, language) for name, row in table["rows"].items()}
     parts = [{"name": part, "key": f"trace.part.{part}", "rows": [row for name, row in rows.items() if name[0] == part]}
              for part in PARTS]  # fmt: skip
-    back = [{"kind": kind, "key": f"trace.{kind}",
+    table = {**table, "questions": _quizzes(table["questions"])}
+    back = [{"kind": kind, "key": f"trace.{kind}", "is_used": kind in KINDS,
              "items": [_back(kind, name, one, language)
                        for name, one in (table[kind] | _untraced(kind, table[kind])).items()]}
             for kind in WAYS]  # fmt: skip
     return parts, back
+
+
+def _quizzes(questions: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Quiz -> its title, and the rows that its questions are about."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in questions.values():
+        quiz = found.setdefault(one["quiz"], {"title": quiz_of(one["quiz"]).title, "rows": []})
+        quiz["rows"] += [row for row in one["rows"] if row not in quiz["rows"]]
+    return found
 
 
 def _untraced(kind: str, traced_names: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -83,4 +93,5 @@ def _back(kind: str, name: str, one: dict[str, Any], language: str) -> dict[str,
     found = {"id": f"{kind}-{name}", "name": name, "title": "", "rows": one["rows"], "opens": opens}
     if "title" in one:
         found["title"] = one["title"][language]
-    return {**found, "lessons": one.get("scenarios", []), "exercise": name if kind == "exercises" else ""}
+    return {**found, "lessons": one.get("scenarios", []), "exercises": one.get("exercises", []),
+            "exercise": name if kind == "exercises" else "", "quiz": name if kind == "questions" else ""}  # fmt: skip
