@@ -9,8 +9,8 @@
 | everything else | goes on: deletion of topics and runs, retention, compaction, ... |
 
 Below `ENOUGH` of the limit all of them go on. Disk is what stands below the lab's directory, counted beside the worlds
-(`stored`); it is looked at sooner when clients have sent as much as there was room for. Memory is what Python's objects
-take to which the lab's worlds lead (`lab.weighing`).
+(`stored`); it is looked at sooner when clients have sent as much as there was room for, and while deleted files go.
+Memory is what Python's objects take to which the lab's worlds lead (`lab.weighing`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ from lab.weighing import Weighing
 if TYPE_CHECKING:
     from lab.live import LiveLab
 
-LOOK_S, SOON_S = 2.0, 0.1
+LOOK_S, HELD_S, SOON_S = 2.0, 0.5, 0.1
+GOING_S = 10.0
+"""How long files may take to go that were told to: a broker removes them in slices."""
 ENOUGH = 0.9
 LEAST_ROOM = MB
 MANY = 2000
@@ -53,7 +55,7 @@ class Holding:
         self.over: list[str] = []
         self.held: dict[tuple[str, str], None] = {}
         self.weighing = Weighing(lab)
-        self._counted_at = -math.inf
+        self._counted_at = self._removed_at = -math.inf
         self._looking: asyncio.TimerHandle | None = None
         self._counting: asyncio.Task[None] | None = None
 
@@ -90,14 +92,16 @@ class Holding:
             self._counting = self.lab.main.loop.create_task(self._count())
 
     async def _count(self) -> None:
-        if self.most[DISK] and (self.lab.server.room < 0 or time.monotonic() - self._counted_at >= LOOK_S):
-            self._counted_at = time.monotonic()
+        now = time.monotonic()
+        is_due = now - self._counted_at >= LOOK_S or now - self._removed_at < GOING_S
+        if self.most[DISK] and (self.lab.server.room < 0 or is_due):
+            self._counted_at = now
             self.taken[DISK] = await asyncio.to_thread(stored, self.lab.data)
         self._counting = None
         if self.most[MEMORY]:
             self._weigh()
         self.judge()
-        self._look_in(SOON_S if self.weighing.under_way else LOOK_S)
+        self._look_in(SOON_S if self.weighing.under_way else HELD_S if self.over else LOOK_S)
 
     def _weigh(self) -> None:
         most = self.most[MEMORY]
@@ -137,6 +141,7 @@ class Holding:
                     self.held[run, name] = None
             if disks.with_deleted(branch.world):
                 branch.pump.command({"do": "remove_deleted"})
+                self._removed_at = time.monotonic()
 
     def _release(self) -> None:
         held, self.held = self.held, {}

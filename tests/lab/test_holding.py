@@ -114,6 +114,19 @@ def test_what_is_deleted_while_it_holds_makes_room_at_once_and_is_part_of_the_ru
     assert verify(path).differences == []
 
 
+def test_a_lab_that_holds_sees_at_once_that_there_is_room_again(lab: LiveLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert do(lab, TOPIC)["ok"] and do(lab, LOAD | {"size": 100_000})["ok"]
+    until(lambda: stored(lab.data / "broker-1") > 2 * MB)
+    monkeypatch.setattr("lab.holding.LOOK_S", 3600.0)
+    found_to_be(lab, disk=stored(lab.data) - MB)
+    assert lab.clock()["over"] == [DISK]
+    holding = lab.main.holding
+    assert holding is not None
+    lab.main.ask(holding.look_now).result(PATIENCE_S)
+    assert do(lab, {"do": "delete_topic", "topic": "orders"})["ok"]
+    until(lambda: lab.clock()["over"] == [])
+
+
 def test_a_fork_is_limited_as_its_lab_and_holds_with_it(lab: LiveLab) -> None:
     assert do(lab, TOPIC)["ok"] and do(lab, LOAD)["ok"]
     fork = lab.branch(lab.fork(lab.run_id).result(PATIENCE_S))
