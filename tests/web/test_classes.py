@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -25,7 +26,8 @@ from lab.quizzes.recorded import answer_of
 from tests.conftest import PATIENCE_S, free_ports
 from tests.exercises.test_grading import SMALL
 from tests.web.live_rest import Rest, ended, rest
-from tests.web.school import Visitor, student
+from tests.web.school import Visitor, student, teacher
+from websockets.exceptions import InvalidStatus
 from web import server
 from web.api.answers_classes import Everything
 from web.live.labs import APART, labs
@@ -132,10 +134,15 @@ def test_the_server_judges_counts_tries_and_takes_the_price_of_hints_off(rest: R
     assert again["run"] and again["result"]["seeds"][0]["moment"] == found["last"]["moment"] == bad["moment"] is not None
 
 
-def test_an_exercise_that_says_no_why_has_its_sheets(rest: Rest, code: str) -> None:
+def test_an_exercise_that_says_no_why_has_its_sheets_in_both_languages(rest: Rest, code: str) -> None:
     for address in ("paper", "keys"):
-        with urllib.request.urlopen(f"{rest.url}{address}/exercises/small/?class={code}", timeout=PATIENCE_S) as answer:
-            assert SMALL["title"]["en"] in answer.read().decode()
+        for language in ("en", "ko"):
+            url = f"{rest.url}{address}/exercises/small/?language={language}&class={code}"
+            with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+                page = answer.read().decode()
+            assert SMALL["title"][language] in page
+            leads = re.findall(r'href="([^"]*class=[^"]*)"', page)
+            assert leads == [f"/exercises/small/?class={code}", *(f"?language={one}&amp;class={code}" for one in ("en", "ko"))]
     assert "why" not in SMALL
 
 
@@ -276,13 +283,25 @@ def test_each_student_has_a_lab_that_only_he_and_the_teacher_reach(rest: Rest, c
         assert owner.post(f"/api/labs/{name}/commands", {"do": "create_topic", "topic": "mine", "partitions": 1}).status == 200
         assert owner.post("/api/labs/lab/commands", {"do": "kill", "broker": 1}).status == 403
         assert other.get(f"/api/labs/{name}/snapshot").status == other.get(f"/labs/{name}/").status == 403
+        stranger = teacher(rest, "Stranger")
+        for visitor in (other, stranger, Visitor(owner.url)):
+            with pytest.raises(InvalidStatus):
+                visitor.socket(f"/labs/{name}/live/")
+        with owner.socket(f"/labs/{name}/live/") as socket:
+            socket.send('{"k": "hello", "run": "", "epoch": 0, "last": 0}')
+            assert '"k":"snap"' in socket.recv(timeout=PATIENCE_S)
+            socket.send('{"k": "cmd", "id": 1, "do": "create_topic", "topic": "by-socket", "partitions": 1}')
+            assert any('"ok": true' in socket.recv(timeout=PATIENCE_S) for _ in range(200))
         assert 'data-may="act"' in owner.get(f"/labs/{name}/").text and 'data-may="look"' in owner.get("/").text
         assert owner.post(f"/labs/{name}/api/me/lessons", {"name": "acks-1", "grade": "seen"}).status == 200  # as his page asks
         assert f'data-student="{code}/' in owner.get(f"/labs/{name}/").text
         assert "mine" in rest.get(f"labs/{name}/snapshot").json["state"]["topics"]
         number = owner.get("/api/me").json["number"]
+        (taken,) = Everything.model_validate(rest.get(f"classes/{code}/export").json).labs
+        assert (taken.name, taken.student, taken.group, taken.cluster["brokers"]) == (name, number, None, 1)
         assert rest.delete(f"classes/{code}/students/{number}").status == 204
         assert name not in labs.known and not (tmp_path / "labs" / name).exists()
+        rest.delete("teachers/Stranger")
     finally:
         server.hold(0, tmp_path, "127.0.0.1", 0)
 

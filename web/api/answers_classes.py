@@ -276,6 +276,25 @@ class ExportedPoll(Closed):
     answers: list[ExportedVote]
 
 
+class ExportedGroup(Closed):
+    """Numbers of students who share a lab."""
+
+    number: int
+    students: list[int]
+
+
+class ExportedLab(Closed):
+    """A lab that a student or a group has begun: whose it is, and what it was built from."""
+
+    name: str
+    student: int | None
+    group: int | None
+    cluster: dict[str, Any]
+    seed: int
+    limits: dict[str, int]
+    created: str
+
+
 class Everything(Closed):
     """All that is known of a class. `exercises`: the document of each that was handed out, by its name."""
 
@@ -288,6 +307,8 @@ class Everything(Closed):
     hand_ins: list[ExportedHandIn]
     exercises: dict[str, dict[str, Any]]
     polls: list[ExportedPoll]
+    groups: list[ExportedGroup]
+    labs: list[ExportedLab]
 
 
 class OwnTask(TaskView, CellView):

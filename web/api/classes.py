@@ -249,7 +249,8 @@ async def run(request: HttpRequest, code: answers.Code, number: str) -> HttpResp
     by_alias=True,
 )
 async def export(request: HttpRequest, code: answers.Code) -> HttpResponse:
-    """The grid, each hand-in with its attempt and its grade, the exercises as they were handed out."""
+    """The grid, each hand-in with its attempt and its grade, the exercises as they were handed out, what was answered,
+    groups, and what labs were built from. A lab's runs are packed from its own page (`GET runs/RUN/pack`)."""
     response = answer(await sync_to_async(rooms.everything)(await room_of(code)))
     response["Content-Disposition"] = f'attachment; filename="class-{code}.json"'
     return response

@@ -5,8 +5,8 @@
 | `/paper/lessons/acks-1/`, `/paper/exercises/NAME/` | the handout: text, questions, room to write |
 | `/keys/lessons/acks-1/`, `/keys/exercises/NAME/` | the key: answers as runs have shown them; the teacher's |
 
-`?language=ko` and `?language=en` choose the language of one sheet. A style sheet makes pages of
-paper.
+`?language=ko` and `?language=en` choose the language of one sheet, `?class=CODE` an exercise as it was handed out in a
+class. A style sheet makes pages of paper.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _sheet(request: HttpRequest, context: dict[str, Any], is_key: bool, kind: st
     language = _language(request)
     words = {**words_of("exercises", language), **words_of(PART, language)}
     common = {"language": language, "languages": LANGUAGES, "words": words, "is_key": is_key, "kind": kind,
-              "name": name}  # fmt: skip
+              "name": name, "code": request.GET.get("class", "")}  # fmt: skip
     return render(request, "paper.html", {**common, **context})
 
 

@@ -20,6 +20,7 @@ from django.db import transaction
 
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import problem
+from web.api.models import LabRecord
 from web.people import learning, polls, seats
 from web.people.models import FAILED, PASSED, Classroom, HandIn, LessonResult, Seat, Task, Work
 
@@ -179,7 +180,21 @@ def everything(room: Classroom) -> Plain:
     ]  # fmt: skip
     found["exercises"] = {task.name: task.document for task in room.tasks.all()}
     found["polls"] = polls.exported(room)
+    found["groups"] = [{"number": one.number, "students": [seat.number for seat in one.seats.all()]}
+                       for one in room.groups.prefetch_related("seats")]  # fmt: skip
+    begun = LabRecord.objects.filter(owner__startswith=f"{room.code}/")
+    found["labs"] = [_lab(one) for one in begun.order_by("created")]
     return found
+
+
+def _lab(one: LabRecord) -> Plain:
+    """A lab of a student or of a group, as it was begun."""
+    whose = one.owner.partition("/")[2]
+    is_group, digits = whose.startswith("g"), whose.removeprefix("g")
+    number = int(digits) if digits.isdigit() else None  # whoever may do everything names owners as he likes
+    return {"name": one.name, "student": None if is_group else number, "group": number if is_group else None,
+            "cluster": one.cluster, "seed": one.seed, "limits": one.limits,
+            "created": one.created.isoformat()}  # fmt: skip
 
 
 def grades(room: Classroom) -> str:

@@ -1,6 +1,6 @@
 """Teachers with an account: a name and a password, made by whoever may do everything.
 
-    ./brokerlab teacher NAME        /teachers/        POST /api/teachers        a password is drawn, and told once
+    /teachers/, POST /api/teachers  a password is drawn, and told once
     /teach/                         a name and a password -> a session, as students have one
 
 A teacher is a user of Django's with `is_staff`; his classes are those that he has made. What he may stands in
