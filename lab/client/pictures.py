@@ -70,7 +70,7 @@ def _card(index: int, broker: dict[str, Any], state: dict[str, Any], height: int
     colour = COLOURS[index % len(COLOURS)]
     fill = f"{colour}14" if runs else "url(#gone)"
     told = "controller" if state["cluster"].get("controller") == broker["id"] else broker["state"]
-    told = told if broker["registered"] or not runs else "not registered"
+    told = told if broker["registered"] or not runs else "fenced" if broker.get("fenced") else "not registered"
     return (
         f'<rect x="{x}" y="{MARGIN}" width="{CELL - 10}" height="{height - 2 * MARGIN}" rx="8" fill="{fill}"'
         f' fill-opacity="{1 if runs else 0.35}" stroke="{colour if runs else "#9ca3af"}"/>'

@@ -10,7 +10,8 @@
 | client | asks the leader | the last Metadata answer | the same |
 
 `behind`: records of the metadata log that a process has not read yet. Two that have read equally far believe the same;
-with ZooKeeper nobody can tell how far anybody is, so there it is None.
+with ZooKeeper nobody can tell how far anybody is, so there it is None. `standing`: of a broker that the cluster does
+not count on, that it is fenced, or not registered: it may go on for long with what it believes.
 """
 
 from __future__ import annotations
@@ -24,24 +25,26 @@ from lab.clusters.observe import brokers
 from lab.truth import truth_of
 
 Belief = dict[str, Any]
+FENCED, UNREGISTERED = "fenced", "unregistered"
 
 
 def beliefs(world: World, topic: str, number: int, truth: dict[str, Any]) -> list[Belief]:
     """`truth`: leader, leader_epoch and isr, as it is. `differs`: in what a row is not the truth."""
     cluster = truth_of(world)
     found = [_belief(cluster.who, None, truth, truth)]
+    standings = dict.fromkeys(cluster.registered()) | dict.fromkeys(cluster.fenced(), FENCED)
     for broker, node in brokers(world):
         machine: Any = node.machine
         if machine is None:
             continue
-        behind = {"behind": cluster.behind(machine)}
+        behind, standing = {"behind": cluster.behind(machine)}, {"standing": standings.get(broker, UNREGISTERED)}
         found += _of_controller(world, machine, broker, (topic, number), truth)
-        found.append(_belief("cache", broker, machine.cache.partition(topic, number), truth) | behind)
+        found.append(_belief("cache", broker, machine.cache.partition(topic, number), truth) | behind | standing)
         replica = machine.partitions.get((topic, number))
         if replica is not None:
             isr = replica.isr.committed or None
             own = {"leader": replica.leader_id, "leader_epoch": replica.leader_epoch, "isr": isr}
-            found.append(_belief("replica", broker, own, truth))
+            found.append(_belief("replica", broker, own, truth) | standing)
     for name, node in world.nodes.items():
         if is_controller(name) and node.machine is not None:
             found += _of_controller(world, node.machine, int(name.rpartition("-")[2]), (topic, number), truth)
@@ -78,7 +81,7 @@ def _of_clients(world: World, topic: str, number: int, truth: dict[str, Any]) ->
 
 
 def _belief(who: str, broker: int | None, what: Any, truth: dict[str, Any]) -> Belief:
-    about = {"who": who, "broker": broker, "client": None, "behind": None}
+    about = {"who": who, "broker": broker, "client": None, "behind": None, "standing": None}
     if what is None:
         return about | {"leader": None, "leader_epoch": None, "isr": None, "differs": ["leader"]}
     keys = ("leader", "leader_epoch", "isr")

@@ -128,14 +128,14 @@ def stage_costs(world: World) -> dict[str, int]:
 
 
 def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
-    known = truth_of(world).registered()
+    known, fenced = truth_of(world).registered(), truth_of(world).fenced()
     described = {broker.id: broker for broker in spec.cluster.brokers}
     addresses = {name: {"host": host, "port": port} for name, (host, port) in spec.addresses().items()}
     nowhere = {"host": spec.cluster.host, "port": 0}
     return {
         str(broker): {
             "id": broker, "node": node.name, "state": node.state, "how": node.how_stopped,
-            "registered": broker in known, **addresses.get(node.name, nowhere),
+            "registered": broker in known, "fenced": broker in fenced, **addresses.get(node.name, nowhere),
             "incarnation": node.incarnation, "disk": rules(node), "clock_ms": node.clock_skew_ms,
             **_nearness(spec, described.get(broker)),
         }

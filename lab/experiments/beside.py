@@ -54,13 +54,16 @@ ONLY = {
 }  # fmt: skip
 """Events that there are in one generation alone."""
 _BOTH = (
-    events.PROCESS_ENDED, events.PROCESS_STARTED, events.CONTROLLER_ELECTED, events.CONTROLLER_RESIGNED,
+    events.PROCESS_ENDED, events.PROCESS_STARTED, events.PROCESS_PAUSED, events.PROCESS_RESUMED,
+    events.LINK_CHANGED, events.MESSAGE_DROPPED, events.CONTROLLER_ELECTED, events.CONTROLLER_RESIGNED,
     events.BROKER_REGISTERED, events.BROKER_GONE, events.LEADER_ELECTED, events.PARTITION_OFFLINE,
     events.BECAME_LEADER, events.BECAME_FOLLOWER, events.ISR_SHRUNK, events.ISR_EXPANDED, events.TRUNCATED,
     events.TOPIC_CREATED, events.COMMAND_REFUSED,
 )  # fmt: skip
 _CODES = frozenset(code.name for code in (*_BOTH, *ONLY["zookeeper"], *ONLY["kraft"]))
 _HEARD = (events.METADATA_APPENDED.name, events.WATCH_FIRED.name)
+_CHOSEN = "chosen"
+"""Why a message was lost that somebody has picked; what else a bad link loses is told by the change of that link."""
 Span = list[Any]  # [from_us, until_us, id or None]
 Belief = dict[str, Any]
 Place = tuple[str, int]
@@ -224,8 +227,14 @@ def _shown(rows: list[Row], began_us: int, without_effect: Container[int]) -> li
     """As the wire has them, with times from the beginning of the clients; of what is many only the first `TOLD`.
 
     Two NoOp records a second would push out all else: `without_effect` has their offsets."""
-    told = [row for row in rows if row[3] not in _HEARD or _changes(row[5], without_effect)]
+    told = [row for row in rows if _is_told(row, without_effect)]
     return [[row[0], row[1] - began_us, row[3], row[2], *row[4:]] for row in told[:TOLD]]
+
+
+def _is_told(row: Row, without_effect: Container[int]) -> bool:
+    if row[3] == events.MESSAGE_DROPPED.name:
+        return bool(row[5]["reason"] == _CHOSEN)
+    return row[3] not in _HEARD or _changes(row[5], without_effect)
 
 
 def _changes(params: dict[str, Any], without_effect: Container[int]) -> bool:

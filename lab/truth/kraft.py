@@ -3,7 +3,7 @@
 | question | answered from |
 |---|---|
 | who is controller, in which epoch | the process that leads the metadata quorum in the newest epoch |
-| who is registered | brokers of the image that are not fenced |
+| who is registered, who is fenced | brokers of the image that are not fenced, and those that are |
 | topics, leaders, ISRs, settings | the image |
 
 While nobody leads, what the processes have known stands, be they gone by now: the truth hears every state transition,
@@ -20,7 +20,7 @@ from broker_core.cluster.kraft.loader import MetadataLoader
 from broker_core.cluster.kraft.process import MetadataProcess
 from broker_core.kernel.events import CONFIG_CHANGED, TOPIC_CREATED, TOPIC_DELETED, TOPIC_GROWN
 from broker_core.kernel.journal import Row
-from broker_core.kernel.names import is_controller
+from broker_core.kernel.names import is_broker, is_controller
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.world import World
 from broker_core.metadata.config_entities import BROKERS, TOPICS, Entity
@@ -118,6 +118,9 @@ class KRaftTruth:
 
     def registered(self) -> list[int]:
         return sorted(broker.id for broker in self.image.brokers.values() if not broker.fenced)
+
+    def fenced(self) -> list[int]:
+        return sorted(broker.id for broker in self.image.brokers.values() if broker.fenced)
 
     # -- topics -------------------------------------------------------------------------------
     def _topic(self, topic: str) -> TopicImage | None:
@@ -236,8 +239,9 @@ class KRaftTruth:
 
     def progress(self) -> list[dict[str, Any]]:
         """Each process with a copy of the log, running or paused, and each voter without one, by id: `lag` in records
-        behind what is committed, `caught_up_ms` as the leader knows it, whether it is a voter; of a broker whether it
-        is fenced, or on its way out. A voter that is gone is where the leader has seen it last."""
+        behind what is committed, `caught_up_ms` as the leader knows it, whether it is a voter; of a broker whether the
+        controller knows it, and then whether it is fenced, or on its way out. A voter that is gone is where the leader
+        has seen it last."""
         leading, processes = self._leading(), {one.id: one for one in self._processes()}
         mark = None if leading is None else leading.raft.high_watermark
         known = leading or next(iter(processes.values()), None)
@@ -257,6 +261,7 @@ class KRaftTruth:
                 "id": number, "voter": number in voters,
                 "lag": None if mark is None or row["leo"] is None else max(0, mark - row["leo"]),
                 "caught_up_ms": _caught_up_ms(leading, number),
+                "registered": broker is not None if is_broker(row["node"]) else None,
                 "fenced": None if broker is None else broker.fenced,
                 "leaving": None if broker is None else broker.in_controlled_shutdown,
             })  # fmt: skip

@@ -4,6 +4,7 @@
 |---|---|---|
 | who is controller, in which epoch | /controller, /controller_epoch | who leads the metadata quorum |
 | who is registered | /brokers/ids | registrations in the metadata log, not fenced |
+| who is fenced | nobody: a broker is registered or not | registrations in it that are |
 | who leads, is in sync, holds a partition | /brokers/topics/T, .../partitions/N/state | partitions in it |
 | what is set | /config | settings in it |
 | who believes to be controller, and what it remembers | the controller in that process | the same |
@@ -66,6 +67,10 @@ class Truth(Protocol):
 
     def registered(self) -> list[int]:
         """Brokers that the cluster counts on, sorted."""
+        ...
+
+    def fenced(self) -> list[int]:
+        """Brokers that it knows and does not count on, sorted."""
         ...
 
     def still(self) -> AbstractContextManager[None]:

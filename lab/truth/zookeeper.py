@@ -133,6 +133,9 @@ class ZooKeeperTruth:
         parent = self._znode(znodes.BROKER_IDS)
         return sorted(int(name) for name in parent.children) if parent is not None else []
 
+    def fenced(self) -> list[int]:
+        return []
+
     # -- topics -------------------------------------------------------------------------------
     def _topic(self, topic: str) -> znodes.TopicInfo | None:
         """Decoded once per version of the znode."""

@@ -13,15 +13,16 @@ export class Beside {
     this.app = app;
     this.found = null; // what the server answers: {until_us, runs: [ZooKeeper's, KRaft's]}
     this.title = {};
+    this.differs = {}; // why the lesson is another one with KRaft, where it says so
     this.t = 0;
     this.playing = false;
     for (const name of ["seek", "play", "step", "close"]) this[name] = this[name].bind(this);
   }
 
   /** Lay two runs side by side, and begin where the first thing happens. Raises what the server refuses. */
-  async open(runs, title) {
+  async open(runs, title, differs = {}) {
     const found = await api(`/runs/${runs[0]}/beside?other=${runs[1]}`);
-    Object.assign(this, { found, title, t: 0, playing: false });
+    Object.assign(this, { found, title, differs, t: 0, playing: false });
     this.step(1);
     this.app.openDialog("beside-dialog");
     this.app.set({});

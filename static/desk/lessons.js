@@ -319,7 +319,7 @@ export class Lessons {
       pair[controller] = found.recorded;
     }
     try {
-      await this.desk.beside.open(Object.values(pair), one.title);
+      await this.desk.beside.open(Object.values(pair), one.title, one.generations.kraft);
     } catch (error) {
       this.error = error.message;
       this.app.set({});

@@ -4,6 +4,7 @@
  *     clients | brokers (one column, two from five on) | groups
  *             | coordination tree, below              |
  *
+ * What is written of the tree has the room beside it, too (`strip`); ways begin and end at the tree itself.
  * On a phone clients stand above the brokers and groups below them; ways go round the left and the right edge.
  */
 import { OPERATOR, brokerNode, byNumber, isReader, kindOf } from "../model/names.js";
@@ -14,6 +15,7 @@ const STRIP = 28;
 const CHOICE = 28; // of a stacked stage, where there is no room beside the tree
 const SIDE = { least: 34, most: 58, gap: 6, wanted: 26, wide: 84 }; // height of a client's box, and between two of them
 const STACKED = 480; // a stage of less width is stacked
+const CELLS = 100; // where the choice of what cells show ends
 const ROOMY = 1000; // a stage wider than that has room to spare
 const WIDEST = 760; // of a broker there
 const EDGE = 16; // room for ways beside the brokers of a stacked stage
@@ -126,12 +128,15 @@ export function layout(state, width, height) {
   const shift = Math.floor((space - w) / 2);
   const body = height - STRIP - GAP - 6;
   const spare = Math.round(way * 0.7);
+  const tree = { x: x + shift - spare, y: height - STRIP - 4, w: w + 2 * spare, h: STRIP };
+  const from = Math.max(CELLS, Math.min(tree.x, (width - ROOMY) / 2));
+  const strip = { ...tree, x: Math.min(tree.x, from), w: Math.max(tree.x + tree.w, Math.min(width - least, from + ROOMY)) - Math.min(tree.x, from) };
   return {
     width, height,
     brokers: brokerBoxes(state, x + shift, w, body),
     left: column(folded(senders(state), "more-senders", body, 1), margin, side, body),
     right: column(folded(right, "more-readers", body), width - margin - side, side, body),
-    tree: { x: x + shift - spare, y: height - STRIP - 4, w: w + 2 * spare, h: STRIP },
+    tree, strip,
   };
 }
 

@@ -17,6 +17,14 @@ function process(draft, node) {
   return Object.assign(draft.make("clients", node), { kind, settings: wanted.settings ?? {}, acked: 0, failed: 0, read: 0 });
 }
 
+/** With KRaft a broker that starts registers, where there is a controller, and is fenced until it has caught up; no event says so. */
+function begin(draft, id) {
+  const broker = draft.own("brokers", id);
+  broker.id ??= Number(id);
+  const { controller_mode: mode, controller } = draft.root.cluster;
+  if (mode === "kraft" && (controller ?? null) !== null) Object.assign(broker, { registered: false, fenced: true });
+}
+
 function forgetConnections(draft, broker) {
   for (const [number, connection] of Object.entries(draft.root.connections)) {
     if (String(connection.broker) === broker) delete draft.own("connections")[number];
@@ -100,7 +108,8 @@ export const processes = {
   },
   broker_added(draft, { broker, rack, replica_selector }, { node }) {
     const found = {
-      id: broker, node, state: "stopped", how: null, registered: false, host: "", port: 0, incarnation: 0, disk: [], clock_ms: 0, rack, replica_selector
+      id: broker, node, state: "stopped", how: null, registered: false, fenced: false, host: "", port: 0,
+      incarnation: 0, disk: [], clock_ms: 0, rack, replica_selector
     };
     Object.assign(draft.make("brokers", String(broker)), found);
   },
@@ -112,7 +121,7 @@ export const processes = {
     Object.assign(process(draft, node), { node, state: "running", how: null, incarnation });
     if (draft.root.clients[node]?.over) draft.own("clients", node).over = null;
     if (draft.root.clients[node]?.reads_from) draft.own("clients", node).reads_from = {};
-    if (brokerOf(node) !== null) draft.own("brokers", brokerOf(node)).id ??= Number(brokerOf(node));
+    if (brokerOf(node) !== null) begin(draft, brokerOf(node));
   },
   process_ended(draft, { how }, { node }) {
     Object.assign(process(draft, node), { node, state: "stopped", how: how ?? "crash" });
@@ -207,9 +216,10 @@ export const processes = {
     if (cluster.controller === broker) cluster.controller = null;
   },
   broker_registered(draft, { broker }) {
-    Object.assign(draft.make("brokers", broker), { id: Number(broker), registered: true });
+    Object.assign(draft.make("brokers", broker), { id: Number(broker), registered: true, fenced: false });
   },
-  broker_gone(draft, { broker }) {
-    Object.assign(draft.make("brokers", broker), { id: Number(broker), registered: false });
+  broker_gone(draft, { broker, reason }) {
+    const fenced = draft.root.cluster.controller_mode === "kraft" && reason !== "unregistered";
+    Object.assign(draft.make("brokers", broker), { id: Number(broker), registered: false, fenced });
   },
 };

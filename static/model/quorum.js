@@ -21,11 +21,15 @@ export function observersOf(quorum) {
   return Object.keys(quorum?.replicas ?? {}).filter((id) => !voters.includes(id)).sort(byNumber);
 }
 
+/** How many records of what is committed a replica lacks; null where nobody knows. */
+export function lagOf(quorum, id) {
+  const leo = quorum?.replicas?.[id]?.leo;
+  return leo === undefined || !(quorum.high_watermark >= 0) ? null : Math.max(0, quorum.high_watermark - leo);
+}
+
 /** Replicas whose log lacks more of what is committed than comes between two fetches. */
 export function lagging(quorum) {
-  if (!(quorum?.high_watermark >= 0)) return [];
-  return Object.entries(quorum.replicas ?? {}).filter(([, one]) => one.leo !== undefined
-    && quorum.high_watermark - one.leo > LATE).map(([id]) => id).sort(byNumber);
+  return Object.keys(quorum?.replicas ?? {}).filter((id) => lagOf(quorum, id) > LATE).sort(byNumber);
 }
 
 export const quorum = {

@@ -4,6 +4,7 @@ import { told } from "../i18n/texts.js";
 import { eventOf } from "../model/reduce.js";
 import { icon } from "./icons.js";
 import { h } from "./patch.js";
+import { marked } from "./terms.js";
 
 const LINES = 9; // of what has happened, up to the moment
 const DEDICATED = 101; // ids of controllers that are processes of their own begin here
@@ -54,7 +55,8 @@ function who(row, words) {
   if (row.client) return words.t("look.who.client", { client: row.client });
   const name = words.t(`look.who.${row.who}`);
   if (row.broker === null) return name;
-  return row.broker >= DEDICATED ? words.t("look.who.numbered", { who: name, id: row.broker }) : `${words.t("noun.broker")} ${row.broker}: ${name}`;
+  if (row.broker >= DEDICATED) return words.t("look.who.numbered", { who: name, id: row.broker });
+  return `${words.t("noun.broker")} ${row.broker}: ${name}${row.standing ? ` · ○ ${words.t(`state.${row.standing}`)}` : ""}`;
 }
 
 /** What one of them takes for true; what is not so is marked. `log`: with how far it is behind. */
@@ -148,11 +150,14 @@ function clock(beside, words) {
 export function besideDialog(view) {
   const { words, desk } = view;
   const { beside } = desk;
+  const differs = told(beside.differs, words);
   const head = h("div", { key: "head", class: "panel-head" }, h("h2", { id: "beside-title" }, words.t("beside.title")),
     h("button", { type: "button", class: "round", "aria-label": words.t("close"), onclick: beside.close }, "×"));
   if (!beside.found) return [head, h("p", { key: "wait", class: "empty", role: "status" }, words.t("compare.loading"))];
   return [
-    head, h("p", { key: "lesson", class: "hint" }, told(beside.title, words)), clock(beside, words),
+    head, h("p", { key: "lesson", class: "hint" }, told(beside.title, words)),
+    differs && h("p", { key: "differs", "data-differs": "" }, h("b", {}, `${words.t("generation.differs")} `), marked(words, differs)),
+    clock(beside, words),
     h("div", { key: "two", class: "compare-two" }, beside.found.runs.map((run) => column(run, beside, words))),
     figures(beside.found, words),
   ];

@@ -25,7 +25,8 @@ export function brokerLevers(view) {
   const { state, words } = view;
   return Object.keys(state.brokers).sort(byNumber).map((id) => {
     const broker = state.brokers[id];
-    const shown = broker.state === "stopped" ? broker.how ?? "stopped" : broker.state === "running" && !broker.registered ? "unregistered" : broker.state;
+    const counted = broker.registered ? broker.state : broker.fenced ? "fenced" : "unregistered";
+    const shown = broker.state === "stopped" ? broker.how ?? "stopped" : broker.state === "running" ? counted : broker.state;
     const sign = { running: "●", paused: "❚❚", stopped: "×" }[broker.state];
     return h("div", { key: id, class: `broker-lever ${brokerClass(id)} ${broker.state}`, role: "group", "aria-label": `${words.t("noun.broker")} ${id}` },
       h("div", { class: "lever-name" },

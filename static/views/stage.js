@@ -6,7 +6,7 @@
  */
 import { doubledIn, fatesOf } from "../model/fates.js";
 import { formerController } from "../model/crown.js";
-import { lagging, observersOf } from "../model/quorum.js";
+import { lagOf, lagging, observersOf } from "../model/quorum.js";
 import { brokerOf, byNumber, controllerNode, isKRaft, isMachine, leadsEnsemble } from "../model/names.js";
 import { MOVES, isMoving } from "../model/moves.js";
 import { readersOf } from "../model/readers.js";
@@ -36,10 +36,13 @@ export function shownPartitions(topic, rows, chosen) {
   return numbers.slice(start, start + rows);
 }
 
+/** What a broker is that the cluster does not count on: with KRaft known and fenced, or known to nobody. */
+const standingOf = ({ fenced }) => `state.${fenced ? "fenced" : "unregistered"}`;
+
 function stateText(broker, words) {
   if (broker.state === "stopped") return `× ${words.t(`state.${broker.how ?? "stopped"}`)}`;
   if (broker.state === "paused") return `❚❚ ${words.t("state.paused")}`;
-  return broker.registered ? "" : `○ ${words.t(words.generation?.() === "kraft" ? "state.fenced" : "state.unregistered")}`;
+  return broker.registered ? "" : `○ ${words.t(standingOf(broker))}`;
 }
 
 const CROWN = 32; // room for it in a card's head
@@ -156,20 +159,50 @@ function treeFacts({ cluster: { controller, chroot }, znodes }, ids, words) {
   return [`${at}/controller → ${controller ?? nobody}`, `${at}/brokers/ids: ${known}`, words.t("stage.znodes", { n: Object.keys(znodes).length })];
 }
 
-function quorumFacts({ cluster: { controller, controller_epoch: epoch }, quorum }, ids, words) {
+/** Those that say what is shown elsewhere, too, have a number: where there is no room for all, the highest goes first. */
+function quorumFacts(state, ids, words) {
+  const { cluster: { controller, controller_epoch: epoch }, quorum, brokers } = state;
   const nobody = words.t("stage.nobody");
-  const voters = quorum?.voters ?? [];
+  const voters = (quorum?.voters ?? []).map(String);
   const observers = observersOf(quorum);
+  const combined = voters.filter((id) => brokers[id] && quorum?.replicas?.[id]);
   const late = lagging(quorum);
+  const fenced = Object.keys(brokers).filter((id) => brokers[id].fenced).sort(byNumber);
+  const chips = serversOf(state).map((name) => name.split("-").at(-1)); // with their leader's star
+  const lags = (all) => all.map((id) => `${late.includes(id) ? "▽" : ""}${id}:${lagOf(quorum, id) ?? "–"}`).join(" ");
+  const behind = [["behind", combined], ["observers", observers]].filter(([, all]) => all.length)
+    .map(([what, all]) => [words.t(`stage.quorum.${what}`, { ids: lags(all) }), all.some((id) => late.includes(id))]);
+  const others = late.filter((id) => !combined.includes(id) && !observers.includes(id));
   return [
-    words.t("stage.quorum.leader", { id: String(controller ?? nobody) }),
-    ...(late.length ? [`▽ ${words.t("stage.quorum.lagging", { ids: late.join(" ") })}`] : []), // what is wrong has room on a narrow stage, too
-    words.t("stage.quorum.epoch", { n: String(epoch) }),
-    ...(quorum?.high_watermark >= 0 ? [words.t("stage.quorum.committed", { n: quorum.high_watermark })] : []),
-    words.t("stage.quorum.voters", { ids: voters.join(" ") || nobody }),
-    ...(observers.length ? [words.t("stage.quorum.observers", { ids: observers.join(" ") })] : []),
-    words.t("stage.quorum.brokers", { ids: ids.join(" ") || nobody }),
+    [words.t("stage.quorum.leader", { id: String(controller ?? nobody) }), chips.includes(String(controller)) ? 2 : 0],
+    ...(others.length ? [[`▽ ${words.t("stage.quorum.lagging", { ids: others.join(" ") })}`]] : []), // what is wrong has room on a narrow stage, too
+    ...behind.filter(([, wrong]) => wrong).map(([text]) => [text]),
+    ...(fenced.length ? [[words.t("stage.quorum.fenced", { ids: fenced.join(" ") })]] : []),
+    [words.t("stage.quorum.epoch", { n: String(epoch) })],
+    ...(quorum?.high_watermark >= 0 ? [[words.t("stage.quorum.committed", { n: quorum.high_watermark }), 1]] : []),
+    [words.t("stage.quorum.voters", { ids: voters.join(" ") || nobody }), voters.join() === chips.join() ? 3 : 0],
+    ...behind.filter(([, wrong]) => !wrong).map(([text]) => [text]),
+    [words.t("stage.quorum.brokers", { ids: ids.join(" ") || nobody }), 4],
   ];
+}
+
+/** Of facts [text, number?] those that fit, one beside the other: [text, x]. What can be read elsewhere makes room for the rest. */
+function placed(facts, x, end) {
+  const between = 14;
+  const wide = ([text]) => widthOf(text, 6.9, 11) + between;
+  const most = end + between / 2; // behind the last one less will do
+  const kept = [...facts];
+  for (const spare of facts.filter(([, number]) => number).sort(([, one], [, other]) => other - one)) {
+    if (kept.reduce((sum, fact) => sum + wide(fact), x) <= most) break;
+    kept.splice(kept.indexOf(spare), 1);
+  }
+  const places = [];
+  for (const fact of kept) {
+    if (x + wide(fact) > most) break;
+    places.push([fact[0], x]);
+    x += wide(fact);
+  }
+  return places;
 }
 
 /** Each other cluster on the ensemble: how many of its partitions have a leader that runs, and whether it could elect another one. */
@@ -226,31 +259,26 @@ function serverChip(view, name, x, y, wide) {
     h("text", { x: x + wide / 2, y: y + 16.5 }, `${sign} ${isMachine(name) ? "▢" : ""}${name.split("-").at(-1)}`));
 }
 
-const CHIP = 54; // of a server in the strip
+const CHIP = 48; // of a server in the strip
 
 /** About how wide a text is, in pixels: of Latin letters, and of Korean ones. */
 const widthOf = (text, latin, wide) => [...text].reduce((sum, sign) => sum + (sign < "\u1100" ? latin : wide), 0);
 
-function tree(view, { tree: box }) {
+function tree(view, { tree: narrow, strip: box = narrow }) {
   const { state, words } = view;
   const ids = Object.keys(state.brokers).filter((id) => state.brokers[id].registered).sort(byNumber);
   const quorum = isKRaft(state);
   const nobody = quorum ? (state.cluster.controller ?? null) === null : (state.ensemble?.leader ?? null) === null;
   const down = quorum || state.ensemble ? nobody : Object.values(state.servers ?? {}).some((one) => one.state !== "running");
   const alone = () => [...treeFacts(state, ids, words), ...neighbourFacts(state.neighbours, words)];
-  const facts = quorum ? quorumFacts(state, ids, words) : state.ensemble ? ensembleFacts(state, words) : alone();
+  const plain = () => (state.ensemble ? ensembleFacts(state, words) : alone()).map((text) => [text]);
+  const facts = quorum ? quorumFacts(state, ids, words) : plain();
   const servers = serversOf(state);
   const end = box.x + box.w - servers.length * (CHIP + 4);
-  const places = [];
   const name = words.t(quorum ? "stage.quorum" : "stage.zookeeper");
-  let x = box.x + 30 + widthOf(name, 8, 13);
-  for (const fact of facts) {
-    const wide = widthOf(fact, 6.9, 11) + 14;
-    if (x + wide > end) break;
-    places.push([fact, x]);
-    x += wide;
-  }
+  const places = placed(facts, box.x + 30 + widthOf(name, 8, 13), end);
   return h("g", { key: "tree", class: `tree${down ? " stopped" : ""}`, onclick: () => view.showTab(quorum ? "metadata" : "tree") },
+    h("title", {}, [name, ...facts.map(([text]) => text)].join(" · ")),
     h("rect", { x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 8 }),
     h("text", { class: "tree-name", x: box.x + 14, y: box.y + 18.5 }, name),
     places.map(([fact, at], index) => h("text", { key: index, class: "tree-fact", x: at, y: box.y + 18.5 }, fact)),

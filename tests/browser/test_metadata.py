@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
+from benchmarks.asking import ask
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
 
+from broker_core.wire import messages as m
+from broker_core.wire.apis import ApiKey
+
+FACTS = "[...document.querySelectorAll('.tree-fact')].map((one) => one.textContent)"
 KRAFT = ("--controller", "kraft", "--controllers", "3")
 
 
@@ -27,8 +33,10 @@ def seen(visit: Open) -> LabPage:
 
 def test_the_strip_tells_who_leads_what_is_committed_who_votes_and_who_follows(seen: LabPage) -> None:
     seen.wait("lab.app.state.quorum.high_watermark > 0")
-    facts = seen.value("[...document.querySelectorAll('.tree-fact')].map((one) => one.textContent)")
-    assert facts[0] == f"leader {seen.value('lab.app.state.quorum.leader')}" and facts[2].startswith("committed ")
+    facts = seen.value(FACTS)
+    assert facts[0].startswith("epoch ") and facts[1].startswith("committed "), "its leader has a star, voters are those with a sign"
+    assert re.fullmatch(r"observers’ lag 1:\d+ 2:\d+ 3:\d+", facts[-1])
+    assert "★" in seen.value("document.querySelector(`[data-menu='server:controller-${lab.app.state.quorum.leader}'] text`).textContent")
     marks = seen.value("lab.app.state.quorum.high_watermark")
     seen.wait(f"lab.app.state.quorum.high_watermark > {marks}")  # it goes on by itself
     rows = seen.value("[...document.querySelectorAll('.tab-metadata [data-replica]')].map((one) => one.innerText)")
@@ -51,11 +59,26 @@ def test_a_record_is_read_and_followed_to_what_it_has_changed(seen: LabPage) -> 
 
 def test_a_broker_that_is_paused_is_shown_behind_and_fenced(seen: LabPage) -> None:
     seen.command(do="pause", broker=3)
-    seen.wait("[...document.querySelectorAll('.tree-fact')].some((one) => one.textContent.includes('behind: 3'))")
+    seen.wait("[...document.querySelectorAll('.tree-fact')].some((one) => one.textContent.includes('▽3:'))")
     seen.value("lab.app.showTab('metadata')")
     seen.wait("document.querySelector('.tab-metadata [data-replica=\"3\"]')?.innerText.includes('fenced')")
     seen.command(do="resume", broker=3)
     seen.wait("document.querySelector('.tab-metadata [data-replica=\"3\"]')?.innerText.includes('in service')")
+
+
+def test_a_broker_that_was_unregistered_is_no_fenced_one(seen: LabPage) -> None:
+    seen.wait("[1, 2, 3].every((id) => lab.app.state.brokers[id].registered)")
+    port = seen.value("lab.app.state.brokers[1].port")
+    answer = ask(port, ApiKey.UNREGISTER_BROKER, 0, m.UnregisterBrokerRequest(broker_id=3), 20)
+    assert answer.error_code == 0
+    seen.wait("document.querySelector('.broker.unregistered')?.textContent.includes('not registered')")
+    seen.wait("document.querySelector('.tab-metadata [data-replica=\"3\"]')?.innerText.includes('not registered')")
+    seen.wait("document.getElementById('story').textContent.includes('no longer knows it')")
+    assert not any("fenced" in fact for fact in seen.value(FACTS))
+    seen.picture("metadata-unregistered-en")
+    seen.command(do="kill", broker=3)
+    seen.command(do="restart", broker=3)
+    seen.wait("lab.app.state.brokers[3].registered")
 
 
 def test_the_active_controller_dies_and_its_successor_and_epoch_are_seen(seen: LabPage) -> None:
@@ -78,4 +101,5 @@ def test_in_korean(visit: Open, seen: LabPage) -> None:
     page.value("lab.app.showTab('metadata')")
     page.see("[data-replica='101']")
     page.wait("document.querySelector('.tab-metadata').innerText.includes('투표자')")
+    assert re.fullmatch(r"관찰자\(뒤처짐\) 1:\d+ 2:\d+ 3:\d+", page.value(FACTS)[-1])
     page.picture("metadata-ko")

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fingerprint, lag, ledger, lights, shortCrc } from "../../static/model/figures.js";
 import { isMoving, moveOf } from "../../static/model/moves.js";
-import { lagging, observersOf } from "../../static/model/quorum.js";
+import { lagOf, lagging, observersOf } from "../../static/model/quorum.js";
 import { EMPTY, eventOf, reduce, snapshotEvent } from "../../static/model/reduce.js";
 import { advice } from "../../static/model/coach.js";
 
@@ -284,5 +284,22 @@ test("the quorum's state follows its events: parts, epochs, ends, what is commit
   assert.deepEqual([after.quorum.high_watermark, after.quorum.epoch, after.quorum.leader], [20, 2, null]);
   assert.deepEqual(Object.keys(after.quorum.replicas), ["1", "102"]);
   assert.deepEqual([lagging(after.quorum), observersOf(after.quorum)], [["1"], ["1"]]);
+  assert.deepEqual([lagOf(after.quorum, 1), lagOf(after.quorum, 102), lagOf(after.quorum, 9), lagOf({ replicas: {} }, 1)], [10, null, null, null]);
   assert.ok(!("__cluster_metadata" in after.topics));
+});
+
+test("with KRaft a broker is counted on, known and fenced, or known to nobody; with ZooKeeper there is nothing between", () => {
+  const kraft = { ...cluster, cluster: { ...cluster.cluster, controller_mode: "kraft", controller: 101 } };
+  const told = (state, ...events) => {
+    const { registered, fenced } = reduce(state, events).brokers[2];
+    return [registered, Boolean(fenced)];
+  };
+  const gone = (reason) => event("broker_gone", "controller-101", { broker: 2, reason });
+  const starts = event("process_started", "broker-2", { incarnation: 2 });
+  assert.deepEqual(told(kraft, gone("session timeout")), [false, true]);
+  assert.deepEqual(told(kraft, gone("unregistered")), [false, false]);
+  assert.deepEqual(told(kraft, gone("unregistered"), starts), [false, true], "it registers as it starts");
+  assert.deepEqual(told(kraft, gone("unregistered"), starts, event("broker_registered", "controller-101", { broker: 2, broker_epoch: 9 })), [true, false]);
+  assert.deepEqual(told({ ...kraft, cluster: { ...kraft.cluster, controller: null } }, gone("unregistered"), starts), [false, false], "nobody to register with");
+  assert.deepEqual(told(cluster, gone("session expired"), starts), [false, false]);
 });

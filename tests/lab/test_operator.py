@@ -67,7 +67,7 @@ def test_the_snapshot_has_what_the_screen_shows(lab: Lab) -> None:
         "transactions", "shares"}
     assert state["cluster"]["controller"] in (1, 2, 3) and state["cluster"]["preset"] == "teaching"
     assert state["brokers"]["2"] == {
-        "id": 2, "node": "broker-2", "state": "running", "how": None, "registered": True, "host": "127.0.0.1",
+        "id": 2, "node": "broker-2", "state": "running", "how": None, "registered": True, "fenced": False, "host": "127.0.0.1",
         "port": 9093, "rack": "b", "replica_selector": False, "incarnation": 1, "disk": [], "clock_ms": 0}
     partition = state["topics"]["orders"]["partitions"]["0"]
     assert partition["leader"] in (1, 2, 3) and sorted(partition["isr"]) == [1, 2, 3] and partition["min_isr"] == 1

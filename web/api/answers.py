@@ -55,7 +55,8 @@ class ReplicaView(Closed):
 
 class Belief(Closed):
     """Who believes what of a partition; `differs`: where that is not the truth; `client`: its name; `behind`: records
-    of the metadata log that it has not read yet, null where there is no log or nobody knows."""
+    of the metadata log that it has not read yet, null where there is no log or nobody knows; `standing`: of a broker
+    that the cluster does not count on."""
 
     who: Literal["tree", "log", "controller", "standby", "cache", "replica", "client"]
     broker: int | None
@@ -64,6 +65,7 @@ class Belief(Closed):
     leader_epoch: int | None
     isr: list[int] | None
     behind: int | None
+    standing: Literal["fenced", "unregistered"] | None
     differs: list[str]
 
 

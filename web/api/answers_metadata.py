@@ -40,8 +40,8 @@ class MetadataSnapshot(Closed):
 
 
 class QuorumReplica(Closed):
-    """A process with a copy of the log, or a voter that is `gone`: `lag` in records behind what is committed. `fenced`,
-    `leaving`: of a broker."""
+    """A process with a copy of the log, or a voter that is `gone`: `lag` in records behind what is committed. Of
+    a broker: `registered`, whether the controller knows it; `fenced`, `leaving`: null where it does not."""
 
     id: int
     node: str
@@ -52,6 +52,7 @@ class QuorumReplica(Closed):
     applied: int | None
     lag: int | None
     caught_up_ms: int | None
+    registered: bool | None
     fenced: bool | None
     leaving: bool | None
 

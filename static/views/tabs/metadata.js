@@ -91,11 +91,11 @@ function line(view, node, file, record, first) {
 /** Every process with a copy, and voters that are gone: its part, how much it has, and what that means for a broker. */
 function quorum(view, found) {
   const { words } = view;
-  const standing = (one) => (one.fenced
+  const standing = (one) => (one.registered === false ? `✕ ${words.t("state.unregistered")}` : one.fenced
     ? `✕ ${words.t("meta.fenced")}`
     : one.leaving ? `◷ ${words.t("meta.leaving")}` : one.fenced === false ? `✓ ${words.t("meta.unfenced")}` : "–");
   const sign = { leader: "★\u00a0", gone: "✕\u00a0" };
-  const row = (one) => h("tr", { key: one.id, "data-replica": one.id, class: one.lag > 0 || one.fenced ? "low" : "" },
+  const row = (one) => h("tr", { key: one.id, "data-replica": one.id, class: one.lag > 0 || one.fenced || one.registered === false ? "low" : "" },
     head(h("button", {
       type: "button", class: "plain", disabled: one.state === "gone", "aria-pressed": String(one.node === found.node),
       "aria-label": words.name(one.node), title: words.name(one.node),

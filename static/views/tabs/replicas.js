@@ -63,7 +63,8 @@ function believer(one, words) {
   if (one.client) return words.t("look.who.client", { client: one.client });
   const name = words.t(`look.who.${one.who}`);
   if (one.broker >= DEDICATED) return words.t("look.who.numbered", { who: name, id: one.broker });
-  return one.broker === null ? name : [badge(one.broker, "in"), ` ${name}`];
+  const standing = one.standing ? ` · ○ ${words.t(`state.${one.standing}`)}` : ""; // what it goes by may be of no account
+  return one.broker === null ? name : [badge(one.broker, "in"), ` ${name}${standing}`];
 }
 
 function value(one, key, shown) {
