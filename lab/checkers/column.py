@@ -1,12 +1,13 @@
 """A column of numbers by offset, of any length, of which only the parts that are worked on take room.
 
-    offsets   0 ........ 16,383 | 16,384 ... 32,767 | 32,768 ... 40,000 | 40,001 ...
-    kept as   packed            | packed            | as it is          | nothing: all zero
+    offsets   0 ........ 8,191 | 8,192 ... 16,383 | 16,384 ... 20,000 | from 24,576 on
+    kept as   packed           | packed           | as it is          | nothing: all zero
 
 What is in order hardly says anything: of a part in which everybody's numbers go up by one, all first bytes are the
 same, all second ones, and the last ones repeat themselves. So the first bytes of all numbers are laid together, then
-the second ones, before they are packed: a part of 128 KiB takes some hundred bytes. A part that is written to is
-unpacked, and packed again when others were written to since.
+the second ones, before they are packed: a part of 64 KiB takes some hundred bytes, and parts that are all of one byte
+are one. A part that is written to is unpacked, and packed again when others were written to since. It grows by steps:
+what grows with every record is moved again and again, and leaves holes in the heap that small things break up.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
-SIZE = 1 << 14
+SIZE = 1 << 13
 """Numbers in a part."""
+STEP = SIZE // 8
 OPEN = 4
 """Parts that are kept as they are."""
 QUICKLY = 1
@@ -42,6 +44,7 @@ class Column(Generic[Part]):
         self._width = width
         self._open: dict[int, Part] = {}  # the one that was written to last is the last one
         self._packed: dict[int, _Packed] = {}
+        self._even: dict[int, _Packed] = {}  # whole ones, by their only byte
         self._seen_last: tuple[int, Part] | None = None
 
     def __getitem__(self, offset: int) -> int:
@@ -58,7 +61,7 @@ class Column(Generic[Part]):
             part = self._seen(number)
             if part is not None:
                 found += part[low:high]
-            found += self._zeros(first, number * SIZE + high, found)
+            found += self._zeros(number * SIZE + high - first - len(found))
         return found
 
     def write(self, first: int, numbers: Part) -> None:
@@ -69,7 +72,7 @@ class Column(Generic[Part]):
             taken += high - low
 
     def pieces(self, first: int = 0, end: int = EVERYTHING) -> Iterator[tuple[int, Part]]:
-        """What was written from `first` to before `end`, in order: parts of it, each with its first offset."""
+        """From `first` to before `end`, in order: parts in which something was written, each with its first offset."""
         for number in self._numbers(first, end):
             begin = number * SIZE
             part, low = self._seen(number), max(0, first - begin)
@@ -104,9 +107,11 @@ class Column(Generic[Part]):
         """Bytes of all that was written, unpacked."""
         return (len(self._open) + len(self._packed)) * SIZE * self._width
 
-    def _zeros(self, first: int, end: int, found: Part) -> Part:
-        """What lacks to what is to be found from `first` to `end`."""
-        return self._make(bytes(max(0, end - first - len(found)) * self._width))
+    def forget_below(self, offset: int) -> None:
+        """Parts that lie below an offset are as if never written."""
+        for parts in (self._open, self._packed):
+            for number in [one for one in parts if (one + 1) * SIZE <= offset]:
+                del parts[number]
 
     def _seen(self, number: int) -> Part | None:
         """A part to look at."""
@@ -118,14 +123,18 @@ class Column(Generic[Part]):
             self._seen_last = number, self._unpack(self._packed[number])
         return self._seen_last[1]
 
+    def _zeros(self, count: int) -> Part:
+        return self._make(bytes(count * self._width))
+
     def _written(self, number: int, length: int) -> Part:
         """A part to write to, at least so long."""
         found = self._open.pop(number, None)
         if found is None:
             packed, self._seen_last = self._packed.pop(number, None), None
-            found = self._unpack(packed) if packed is not None else self._make(b"")
+            found = self._unpack(packed) if packed is not None else self._zeros(0)
         self._open[number] = found
-        found += self._zeros(0, length, found)
+        if length > len(found):
+            found += self._zeros(-(-length // STEP) * STEP - len(found))
         if len(self._open) > OPEN:
             oldest = next(iter(self._open))
             self._packed[oldest] = self._pack(self._open.pop(oldest))
@@ -133,12 +142,19 @@ class Column(Generic[Part]):
 
     def _pack(self, part: Part) -> _Packed:
         content = bytes(part)
+        kinds = bytes(set(content)) if self._width == 1 else None
+        is_even = kinds is not None and len(kinds) == 1 and len(part) == SIZE
+        if is_even and content[0] in self._even:
+            return self._even[content[0]]
         packed = zlib.compress(b"".join(content[byte :: self._width] for byte in range(self._width)), QUICKLY)
-        return _Packed(packed, len(part), bytes(set(content)) if self._width == 1 else None)
+        found = _Packed(packed, len(part), kinds)
+        if is_even:
+            self._even[content[0]] = found
+        return found
 
     def _unpack(self, packed: _Packed) -> Part:
         laid = zlib.decompress(packed.content)
-        content, length = bytearray(len(laid)), len(laid) // self._width
+        content, length = bytearray(len(laid)), packed.length
         for byte in range(self._width):
             content[byte :: self._width] = laid[byte * length : (byte + 1) * length]
         return self._make(bytes(content))
@@ -149,9 +165,18 @@ def small() -> Column[bytearray]:
     return Column(bytearray, 1)
 
 
+def middling() -> Column[array[int]]:
+    """Of numbers of 32 bits without a sign."""
+    return Column(_middling, 4)
+
+
 def large() -> Column[array[int]]:
     """Of signed numbers of 64 bits."""
     return Column(_large, 8)
+
+
+def _middling(content: bytes) -> array[int]:
+    return array("I", content)
 
 
 def _large(content: bytes) -> array[int]:

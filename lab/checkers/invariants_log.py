@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterator
 from struct import Struct
 from struct import error as StructError
 from typing import Any, NamedTuple
@@ -28,7 +29,8 @@ from broker_core.records.errors import RecordsError
 from broker_core.records.header import read_header
 
 KEPT = 8192
-"""Batches of a partition that are remembered."""
+"""Batches of a partition that are remembered, and up to a block more."""
+BLOCK = 1024
 LOOK_BACK = 4096
 """Offsets below the high watermark that are taken in when a partition is first seen."""
 PRODUCERS = 4096
@@ -97,16 +99,56 @@ def _walk_part(found: list[Seen], view: Any, limit: int, checksums: bool) -> Non
         at = after
 
 
+class Remembered:
+    """(last offset, key) of batches in the order of their offsets, in blocks that go as they came: an array that grows
+    and is cut leaves holes in the heap.
+
+    Invariants
+        * the last offsets go up; a block has as many keys, and no block is empty
+    """
+
+    __slots__ = ("blocks",)
+
+    def __init__(self) -> None:
+        self.blocks: list[tuple[array[int], array[int]]] = []
+
+    def append(self, last: int, key: int) -> None:
+        if not self.blocks or len(self.blocks[-1][0]) == BLOCK:
+            self.blocks.append((array("q"), array("Q")))
+        lasts, keys = self.blocks[-1]
+        lasts.append(last)
+        keys.append(key)
+
+    def since(self, offset: int) -> Iterator[tuple[int, int]]:
+        """From the batch that holds an offset, or the first one behind it, on."""
+        for lasts, keys in self.blocks:
+            if lasts[-1] >= offset:
+                at = bisect_left(lasts, offset)
+                yield from zip(lasts[at:], keys[at:], strict=True)
+
+    def forget_below(self, offset: int) -> None:
+        """Batches that end below an offset go."""
+        while self.blocks and self.blocks[0][0][-1] < offset:
+            del self.blocks[0]
+        if self.blocks:
+            lasts, keys = self.blocks[0]
+            gone = bisect_left(lasts, offset)
+            del lasts[:gone], keys[:gone]
+
+    def shorten(self) -> int | None:
+        """The oldest block goes where there are too many; the last offset of it."""
+        if len(self.blocks) <= KEPT // BLOCK + 1:
+            return None
+        return self.blocks.pop(0)[0][-1]
+
+
 class CommittedLog:
     """What has been committed. `end` -1: nothing is known yet.
 
     * `start`, `end`: offsets from the one to below the other are known, what was before is not judged
-
-    Invariants
-        * `lasts` goes up; `keys` has as many entries
     """
 
-    __slots__ = ("start", "end", "lasts", "keys", "producers", "gaps", "breaks")
+    __slots__ = ("start", "end", "batches", "producers", "gaps", "breaks")
 
     def __init__(self) -> None:
         self.restart(-1)
@@ -114,8 +156,7 @@ class CommittedLog:
     def restart(self, offset: int) -> None:
         """Forget everything, begin at `offset`."""
         self.start = self.end = offset
-        self.lasts = array("q")
-        self.keys = array("Q")
+        self.batches = Remembered()
         self.producers: dict[int, tuple[int, int]] = {}
         self.gaps: list[tuple[int, int]] = []
         self.breaks: list[tuple[int, int, int, int]] = []
@@ -126,13 +167,14 @@ class CommittedLog:
             self.restart(offset)
             return
         self.start = max(self.start, offset)
-        gone = bisect_left(self.lasts, offset)
-        del self.lasts[:gone], self.keys[:gone]
+        self.batches.forget_below(offset)
 
     def crc_at(self, offset: int) -> int | None:
         """The CRC of the committed batch that holds an offset; None when it is not remembered."""
-        slot = bisect_left(self.lasts, offset)
-        return self.keys[slot] & 0xFFFFFFFF if self.start <= offset < self.end and slot < len(self.keys) else None
+        if not self.start <= offset < self.end:
+            return None
+        found = next(self.batches.since(offset), None)
+        return found[1] & 0xFFFFFFFF if found is not None else None
 
     def extend(self, log: PartitionLog, limit: int) -> int:
         """Take in what is below the leader's high watermark; how many batches that were."""
@@ -147,18 +189,16 @@ class CommittedLog:
             if not batch.good:
                 break
             self._add(batch, sparse)
-        if len(self.lasts) > 2 * KEPT:
-            self.start = self.lasts[KEPT - 1] + 1
-            del self.lasts[:KEPT], self.keys[:KEPT]
+        while (last := self.batches.shorten()) is not None:
+            self.start = last + 1
         return len(batches)
 
     def _add(self, batch: Seen, sparse: bool) -> None:
-        if batch.base > self.end and not sparse and self.lasts and batch.key >> 32 != 0xFFFFFFFF:
+        if batch.base > self.end and not sparse and self.batches.blocks and batch.key >> 32 != 0xFFFFFFFF:
             self.gaps.append((self.end, batch.base))
         if batch.producer_id >= 0 and batch.sequence >= 0:
             self._note_producer(batch)
-        self.lasts.append(batch.last)
-        self.keys.append(batch.key)
+        self.batches.append(batch.last, batch.key)
         self.end = batch.last + 1
 
     def _note_producer(self, batch: Seen) -> None:
@@ -225,14 +265,12 @@ class Copy:
         return len(batches)
 
     def _match(self, committed: CommittedLog, batches: list[Seen]) -> None:
-        lasts, keys = committed.lasts, committed.keys
-        slot = bisect_left(lasts, self.agreed)
+        wanted = committed.batches.since(self.agreed)
         for batch in batches:
-            if not batch.good or slot >= len(lasts) or lasts[slot] != batch.last or keys[slot] != batch.key:
+            if not batch.good or next(wanted, None) != (batch.last, batch.key):
                 self.mismatch = max(self.agreed, batch.base)
                 return
             self.agreed = batch.last + 1
-            slot += 1
 
     def audit(self, committed: CommittedLog, position: int, limit: int) -> int:
         """Read once more, with checksums, from `position`; where to go on (`agreed`: at the end)."""

@@ -17,6 +17,7 @@ from broker_core.log.segment import LogSegment
 from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC
 from broker_core.records.errors import RecordsError
 from broker_core.replication.partition import Partition
+from lab.checkers.column import Column, middling
 from lab.checkers.invariants_base import Invariant, Violation, is_whole
 from lab.checkers.invariants_log import UNREADABLE, Copy, walk
 from lab.checkers.invariants_view import History
@@ -199,12 +200,13 @@ class ConsistentRead(Invariant):
 
     def __init__(self, view: Any) -> None:
         super().__init__(view)
-        self._reads: dict[tuple[str, int], tuple[int, array[int]]] = {}
+        self._reads: dict[tuple[str, int], Column[array[int]]] = {}
+        self._ends: dict[tuple[str, int], int] = {}
         self._found: list[Violation] = []
 
     def row(self, row: Row) -> None:
         for place in [place for place in self._reads if place[0] == row[5]["topic"]]:
-            del self._reads[place]
+            del self._reads[place], self._ends[place]
 
     def operation(self, row: Mapping[str, Any]) -> None:
         if row["kind"] != "ok":
@@ -216,28 +218,22 @@ class ConsistentRead(Invariant):
             self._read(place, first, array("I", [(value & 0xFFFFFFFF) or 1 for value in numbered]), row)
 
     def _read(self, place: tuple[str, int], first: int, marks: array[int], row: Mapping[str, Any]) -> None:
-        base, known = self._reads.get(place, (first, array("I")))
-        if first < base or first > base + len(known) + READS_KEPT:
-            base, known = (first, array("I")) if first > base else (base, known)
-        if first < base:
-            marks, first = marks[base - first :], base
-        at = first - base
-        if at > len(known):
-            known.extend([0] * (at - len(known)))
-        before = known[at : at + len(marks)]
-        if before != marks[: len(before)]:
+        known = self._reads.setdefault(place, middling())
+        end = self._ends[place] = max(self._ends.get(place, 0), first + len(marks))
+        oldest = max(0, end - READS_KEPT)
+        if first < oldest:
+            marks, first = marks[oldest - first :], oldest
+        before = known.read(first, first + len(marks))
+        if before != marks and any(before):
             self._judge(place, first, before, marks, row)
-        known[at : at + len(marks)] = marks
-        if len(known) > 2 * READS_KEPT:
-            base += READS_KEPT
-            del known[:READS_KEPT]
-        self._reads[place] = (base, known)
+        known.write(first, marks)
+        known.forget_below(oldest)
 
     def _judge(
         self, place: tuple[str, int], first: int, before: array[int], marks: array[int], row: Mapping[str, Any]
     ) -> None:
         excused = self.view.history(*place).excused
-        for step, (old, new) in enumerate(zip(before, marks, strict=False)):
+        for step, (old, new) in enumerate(zip(before, marks, strict=True)):
             offset = first + step
             if old and old != new and offset >= excused:
                 params = {"topic": place[0], "partition": place[1], "offset": offset}

@@ -36,7 +36,7 @@ from broker_core.zookeeper.election import LOOKING, Election
 from broker_core.zookeeper.ensemble import EnsembleServer
 from broker_core.zookeeper.leading import Leading
 from broker_core.zookeeper.tree import ROOT, DataTree
-from lab.checkers.invariants_log import CommittedLog
+from lab.checkers.invariants_log import Remembered
 from lab.clusters import observe
 
 MARKS = "log start <= high watermark <= log end"
@@ -296,6 +296,6 @@ def _(leading: Leading, memory: Memory) -> bool:
     return ascending([leading.server.tree.last_zxid, *(one.proposal.zxid for one in leading.outstanding)])
 
 
-@holds(CommittedLog, "`lasts` goes up; `keys` has as many entries")
-def _(log: CommittedLog, memory: Memory) -> bool:
-    return ascending(list(log.lasts)) and len(log.lasts) == len(log.keys)
+@holds(Remembered, "the last offsets go up; a block has as many keys, and no block is empty")
+def _(batches: Remembered, memory: Memory) -> bool:
+    return ascending([last for lasts, _ in batches.blocks for last in lasts]) and all(len(lasts) == len(keys) > 0 for lasts, keys in batches.blocks)
