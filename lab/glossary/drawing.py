@@ -29,9 +29,9 @@ _DARK = "--ink:#eef2f6;--soft:#a8b4c2;--bad:#ff8d84;--good:#5fd6ac;--accent:#7cc
 _STYLE = f"""
 svg{{{_LIGHT}}}
 @media (prefers-color-scheme:dark){{svg{{{_DARK}}}}}
-text{{font:600 10px system-ui,sans-serif;fill:var(--ink);text-anchor:middle}}
+text{{font:700 11px system-ui,sans-serif;fill:var(--ink);text-anchor:middle}}
 .big{{font-size:15px}}
-.in{{fill:var(--cell);font-size:9px}}
+.in{{fill:var(--cell)}}
 .line{{stroke:var(--ink);stroke-width:1.5;fill:none}}
 .soft{{stroke:var(--soft);stroke-width:1.2;fill:none}}
 .softly{{fill:var(--soft)}}

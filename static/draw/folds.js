@@ -8,11 +8,15 @@
  * message is left out: what has no slot of its own is counted in a band. An event is looked at once, however often the
  * picture is drawn.
  */
-export const EVERYDAY = new Set(["Fetch", "Produce", "Heartbeat", "Metadata", "OffsetCommit", "ApiVersions", "FetchSnapshot", "BeginQuorumEpoch"]);
+export const EVERYDAY = new Set([
+  "Fetch", "Produce", "Heartbeat", "BrokerHeartbeat", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "ShareFetch", "Metadata", "OffsetCommit",
+  "ApiVersions", "FetchSnapshot", "BeginQuorumEpoch",
+]);
 const BEFORE = 5; // everyday messages that are shown before what changed the state
 const AFTER = 3; // and behind it
 const LEAST = 4; // fewer are no band
 export const BAND = 7; // slots that a band takes
+const MEMOS = 8; // bands that are remembered as they were counted last
 const MESSAGES = new Set(["request_sent", "request_received", "response_sent"]);
 const MANY = new Set(["leader_elected", "isr_shrunk", "isr_expanded", "truncated", "partition_offline"]); // of many partitions at once
 
@@ -72,7 +76,7 @@ export class Folds {
     this.band = null; // the one that still grows
     this.after = 0;
     this.blocks = history?.blocks ?? null;
-    this.memo = null; // what was counted last of a band that somebody stands in
+    this.memos = new Map(); // where a band begins that somebody stands in -> what was counted last of it
     this.begin = this.end = history?.begin ?? 0;
   }
 
@@ -127,6 +131,17 @@ export class Folds {
     return this.#fit(found, room);
   }
 
+  /** The slots from one position up to another; a band that reaches over either is counted anew. */
+  between(history, from, to) {
+    if (from >= to) return [];
+    const all = this.#tail(Infinity, to);
+    let first = all.length;
+    while (first > 0 && (all[first - 1].end ?? all[first - 1].position + 1) > from) first -= 1;
+    const last = this.band && this.band.begin < to && this.band.end > from ? [this.band] : [];
+    const whole = [...all.slice(first), ...last].flatMap((slot) => (slot.ways && slot.begin < from ? this.#rest(history, slot, from) : slot));
+    return this.#cut(whole, history, to, false);
+  }
+
   /** The last slots that may stand before `position`. */
   #tail(room, position = Infinity) {
     let last = this.slots.length;
@@ -146,8 +161,11 @@ export class Folds {
 
   /** A band of what stands between two positions, null when that is nothing; goes on from what was counted last. */
   #counted(history, from, to) {
-    if (this.memo?.from !== from || this.memo.to > to) this.memo = { from, to: from, band: null };
-    const { memo } = this;
+    if (!(this.memos.get(from)?.to <= to)) {
+      if (this.memos.size >= MEMOS) this.memos.clear();
+      this.memos.set(from, { to: from, band: null });
+    }
+    const memo = this.memos.get(from);
     for (; memo.to < to; memo.to += 1) {
       const event = history.at(memo.to);
       if (!event || !this.shown(event)) continue;

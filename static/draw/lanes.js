@@ -11,6 +11,7 @@ const KINDS = 2; // of a band's messages that are named
 const LINE = 15;
 const VEIL = 0.62; // over what is still to come
 const SLOT = 15;
+const WORDED = 58; // pixels of a band with room for its words
 const CROWD = 160; // arrows, from which on the everyday ones are only shaded
 /** Places of slots on `width` pixels in the order of events: each some 15 pixels. */
 export const slotsOn = (width) => Math.max(24, Math.min(96, Math.round((width - LEFT - RIGHT) / SLOT)));
@@ -23,8 +24,8 @@ export class Lanes {
   }
 
   /** Paint `sketch` on `width` x `height` pixels. `names(node)` is a lane's label, `later` stands where the known future
-   * begins, `thinned` where messages are left out. */
-  paint(sketch, { width, height, palette, names, selected, later = "", thinned = "" }) {
+   * begins. */
+  paint(sketch, { width, height, palette, names, selected, later = "" }) {
     const ratio = globalThis.devicePixelRatio || 1;
     const { canvas, context } = this;
     const [w, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -34,7 +35,7 @@ export class Lanes {
     const gap = (height - TOP - BOTTOM) / Math.max(1, sketch.lanes.length - 1 || 1);
     const y = (lane) => TOP + (sketch.lanes.length === 1 ? (height - TOP - BOTTOM) / 2 : lane * gap);
     const x = (share) => LEFT + share * (width - LEFT - RIGHT);
-    const frame = { x, y, width, height, palette, names, selected, later, thinned };
+    const frame = { x, y, width, height, palette, names, selected, later };
     this.hits = [];
     this.#ticks(sketch, frame);
     this.#lanes(sketch, frame);
@@ -48,15 +49,6 @@ export class Lanes {
     this.#labels(labels, frame, taken);
     context.restore();
     this.#cursor(sketch, frame);
-    this.#thinned(sketch, frame);
-  }
-
-  /** Up to where there were more messages than are drawn. */
-  #thinned({ thinned: share }, { x, palette, thinned }) {
-    const { context } = this;
-    context.font = palette.font(SMALL);
-    const left = x(share) - context.measureText(thinned).width - 6;
-    if (share > 0 && left > LEFT) this.#label(thinned, left, 11, palette, palette.soft);
   }
 
   /** What has not happened yet at the moment that is looked at is dimmed, its labels alone stay readable. */
@@ -169,7 +161,7 @@ export class Lanes {
         context.stroke();
       });
       context.globalAlpha = 1;
-      taken.push(...this.#bandText(band, [left, right], top, bottom, height, palette));
+      if (right - left >= WORDED) taken.push(...this.#bandText(band, [left, right], top, bottom, height, palette));
     }
     return taken;
   }

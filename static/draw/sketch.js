@@ -3,7 +3,8 @@
  *
  * Order axis: x counts events, so that what happens in one instant (links without delay!) can be told apart; what
  * happens all the time is folded into bands (folds.js), so the window reaches as far back as there is room for what
- * changed the state. Time axis: x is virtual time in a window that ends at the viewed moment.
+ * changed the state. Time axis: x is virtual time in a window that ends at the viewed moment; farther from it than
+ * NEAR events what happens all the time is folded, too. No message is left out on either.
  *
  * Rewound (`rewound`), the last quarter of the window is what is known to come: it stands behind the cursor, and its
  * arrows and marks are `ahead`. Near the live edge there is less of it, at the edge nothing.
@@ -17,8 +18,7 @@
 import { OPERATOR, brokerNode, brokerOf, byNumber, kindIn } from "../model/names.js";
 import { BAND, Folds, kindsOf } from "./folds.js";
 
-const LOOK_BACK = 3000; // events whose messages are drawn; of those before only marks, up to
-const MARKS_BACK = 24_000;
+const NEAR = 3000; // events before the moment whose messages are arrows on the time axis; half as many behind it
 const ORDER_ROOM = 64;
 const AHEAD = 0.25; // of the window, for what is known to come
 
@@ -53,38 +53,6 @@ const laneOf = (lanes, node) => {
   return index >= 0 ? index : /^\d+$/.test(String(node)) ? lanes.indexOf("outside") : -1;
 };
 
-/** Events of the window that ends before `position`, oldest first, with their positions; far back only those with a mark. */
-function collect(history, position, from) {
-  const found = [];
-  const thin = position - LOOK_BACK;
-  const stop = Math.max(history.begin, position - MARKS_BACK);
-  for (let at = position - 1; at >= stop; at -= 1) {
-    const event = history.at(at);
-    if (event.t < from) break;
-    if (at >= thin ? shown(event) : event.code in MARKS) found.push({ event, position: at });
-  }
-  return found.reverse();
-}
-
-/** The time from which on messages are drawn, when there are more in the window than are drawn. */
-function thinnedTo(history, position, from) {
-  const first = position - LOOK_BACK;
-  const last = history.at(first - 1);
-  return last && last.t >= from ? last.t : null;
-}
-
-/** Events from `position` on up to the time `to`, oldest first, as far as they are known; at most `most` of them. */
-function collectAhead(history, position, to, most) {
-  const found = [];
-  const stop = Math.min(history.end, position + LOOK_BACK / 2);
-  for (let at = Math.max(position, history.begin); at < stop && found.length < most; at += 1) {
-    const event = history.at(at);
-    if (event.t > to) break;
-    if (shown(event)) found.push({ event, position: at, ahead: true });
-  }
-  return found;
-}
-
 const shown = ({ code }) => code in MARKS || code === "request_sent" || code === "request_received"
   || code === "response_sent" || code === "watch_fired" || code === "high_watermark";
 
@@ -117,15 +85,35 @@ function inOrder(history, folds, { position, room, rewound, open, mine }) {
   return found;
 }
 
-/** By time: everything in the window, and where. */
-function inTime(history, { position, time, span, end, rewound }) {
-  const coming = rewound ? collectAhead(history, position, end, LOOK_BACK) : [];
-  const entries = [...collect(history, position, end - span), ...coming];
-  return { entries, xs: entries.map(({ event }) => (event.t - (end - span)) / span), bands: [], cursor: (time - (end - span)) / span };
+/** By time: everything in the window, and where; what is far from the moment in the folds of the order. */
+function inTime(history, folds, { position, time, span, end, rewound }) {
+  const start = end - span;
+  const [first, last] = [history.positionAtTime(start - 1), rewound ? Math.max(position, history.positionAtTime(end)) : position];
+  const near = [Math.max(first, position - NEAR), Math.min(last, position + NEAR / 2)];
+  folds.follow(history);
+  const [before, behind] = [folds.between(history, first, near[0]), folds.between(history, near[1], last)];
+  const single = (slots) => slots.filter(({ ways }) => !ways).flatMap((slot) => [slot, ...(slot.others ?? [])]);
+  const drawn = [...single(before), ...nearest(history, near), ...single(behind)];
+  const entries = drawn.map((one) => ({ event: one.event, position: one.position, ...(one.position >= position ? { ahead: true } : {}) }));
+  const placed = ({ t }) => (t - start) / span;
+  const bands = [...before, ...behind].filter(({ ways }) => ways).map((band) => ({
+    ...band, x1: Math.max(0, (band.from - start) / span), x2: (band.to - start) / span, ahead: band.begin >= position, timed: true
+  }));
+  return { entries, xs: entries.map(({ event }) => placed(event)), bands, cursor: (time - start) / span };
+}
+
+/** All that is shown from one position up to another. */
+function nearest(history, [from, to]) {
+  const found = [];
+  for (let position = from; position < to; position += 1) {
+    const event = history.at(position);
+    if (event && shown(event)) found.push({ event, position });
+  }
+  return found;
 }
 
 /** {lanes, arrows, marks, dead, from, to, ticks, cursor, known, bands}: everything with x between 0 and 1;
- * `known`: up to where anything is known, `thinned`: up to where messages are left out. */
+ * `known`: up to where anything is known. */
 export function sketch(history, state, {
   position, time, span, axis, chosen, still = false, rewound = false, room = ORDER_ROOM, folds = makeFolds(), open = true
 }) {
@@ -134,16 +122,16 @@ export function sketch(history, state, {
   const end = still && !order ? windowEnd(time, span) : Math.min(time + span * AHEAD, edge);
   const { topic, number } = /^(?<topic>.*)-(?<number>\d+)$/.exec(chosen ?? "")?.groups ?? {};
   const mine = ({ params }) => `${params.topic}-${params.partition}` === chosen;
-  const laid = order ? inOrder(history, folds, { position, room, rewound, open, mine }) : inTime(history, { position, time, span, end, rewound });
+  const laid = order ? inOrder(history, folds, { position, room, rewound, open, mine }) : inTime(history, folds, { position, time, span, end, rewound });
   const { entries, xs, bands, cursor } = laid;
   const first = Math.min(entries[0]?.event.t ?? time, bands[0]?.from ?? time);
   const from = order ? first : end - span;
   const lanes = laneNames(state, entries.map(({ event }) => event), bands);
-  const thinned = order ? null : thinnedTo(history, position, from);
   const found = {
     lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, end, span), dead: [],
     bands: bands.map((band) => bandOn(lanes, band)), cursor,
-    known: order ? laid.known : Math.min(1, (edge - from) / span), thinned: thinned === null ? 0 : (thinned - from) / span };
+    known: order ? laid.known : Math.min(1, (edge - from) / span)
+  };
   const of = { chosen, leader: brokerNode(state.topics[topic]?.partitions[number]?.leader) };
   const arrivals = new Map();
   entries.forEach(({ event }, index) => {
@@ -173,7 +161,8 @@ function bandOn(lanes, band) {
     pair.n += n;
     pairs.set(key, pair);
   }
-  return { ...band, pairs: [...pairs.values()].sort((one, other) => one.a - other.a || one.b - other.b), kinds: kindsOf(band), took: band.to - band.from };
+  const sorted = [...pairs.values()].sort((one, other) => one.a - other.a || one.b - other.b);
+  return { ...band, pairs: sorted, kinds: kindsOf(band), took: band.timed ? 0 : band.to - band.from };
 }
 
 function arrowOf({ event, position }, index, { xs, arrivals, lanes, step }) {

@@ -14,7 +14,7 @@ export const FLIGHT_MS = 700;
 const MERGE_MS = 160;
 const LIMIT = 500;
 const OUTSIDE = "outside";
-const CHATTER = new Set(["Heartbeat", "Metadata", "ApiVersions"]);
+const CHATTER = new Set(["Heartbeat", "BrokerHeartbeat", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "Metadata", "ApiVersions"]);
 
 /** What an event sends over a way: {from, to, answer, label, quiet} or null. */
 export function flightOf(event) {

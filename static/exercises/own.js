@@ -6,6 +6,7 @@
  *          -> POST /api/classes/CODE/tasks -> handed out to a class
  */
 import { api, ofServer } from "../net/api.js";
+import { leaveFor } from "../people/leave.js";
 import { alert, ended, refusal, verdict, words } from "./work.js";
 
 const QUIET_MS = 400; // after the last key
@@ -57,7 +58,7 @@ async function handOut() {
   const body = { yaml: text.value, ...(tries.value && { tries: tries.valueAsNumber }), ...(due.value && { due: new Date(due.value).toISOString() }) };
   try {
     await ofServer(`/classes/${room.value}/tasks`, body);
-    globalThis.location.assign(`/classes/${room.value}/`);
+    leaveFor(`/classes/${room.value}/`);
   } catch (error) {
     result.replaceChildren(await alert(error));
   }

@@ -7,6 +7,7 @@
  * A class stands where its teacher has pressed: while he plays, a follower's own clock plays at the same speed.
  */
 import { base, ofServer } from "../net/api.js";
+import { leaveFor } from "./leave.js";
 
 const LOOK_MS = 400;
 const AGAIN_MS = 8000; // the server forgets a lead that is not renewed for 20 s
@@ -52,7 +53,7 @@ function banner(app, key, leave) {
   return say;
 }
 
-const leave = () => globalThis.location.assign(globalThis.location.pathname);
+const leave = () => leaveFor(globalThis.location.pathname);
 
 async function lead(app, code) {
   let before = null;
@@ -113,7 +114,7 @@ async function follow(app) {
       if (look === null) say(".waits");
       else if (look.lab !== base) {
         if (await isOpen(look.lab)) {
-          globalThis.location.assign(`${look.lab}/?follow=1`);
+          leaveFor(`${look.lab}/?follow=1`);
           return;
         }
         say(".elsewhere");

@@ -38,7 +38,9 @@ export function lightChips(view) {
 export function mode({ clock, online, words }) {
   const key = !online ? "mode.offline" : !clock.live ? "mode.rewound" : clock.cluster.paused ? "mode.paused" : "mode.live";
   const sign = { "mode.offline": "✕", "mode.rewound": "◀◀", "mode.paused": "❚❚", "mode.live": "●" }[key];
-  return h("span", { key, class: `mode ${key.slice(5)}` }, h("b", { "aria-hidden": "true" }, sign), words.t(key));
+  return h("span", { key, class: `mode ${key.slice(5)}` },
+    h("b", { "aria-hidden": "true" }, sign),
+    h("span", {}, words.t(key)));
 }
 
 /** What holds for the whole run: a preset that is not Kafka's defaults, protections that were taken away; of which generation an empty lab is,

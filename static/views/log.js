@@ -26,7 +26,7 @@ const TALL = 24; // a row with room for a bar and readers beneath its cells
 const LABEL = 76;
 const PRINT = 46;
 const WORDED = 44; // a row with room for a line of words beneath its cells
-const PRINTED = 30; // a row with room for a checksum beneath its name
+const PRINTED = 34; // a row with room for a checksum beneath its name
 const NARROW = 290; // a card without room for checksums
 const MARK = 4.5; // half the width of a reader's mark
 const TURN = 1024; // cells of the strip on which a row's cells stand: it moves, they do not
@@ -334,6 +334,7 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
   const print = mine && box.w >= NARROW ? fingerprint(partition, box.id) : null;
   const below = tall >= PRINTED;
   const aside = print && !below && print.differs ? PRINT : 0;
+  if (print && (below || aside)) view.scene.printed = true;
   const room = box.w - 30 - LABEL - aside;
   const log = partition.logs[box.id] ?? { leo: 0, hw: 0, start: 0 };
   const facts = mine ? { ...factsOf(view, number, Math.max(60, room)), doubled: doubledIn(log), edge: box.x + box.w - 6 } : null;

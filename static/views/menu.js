@@ -9,7 +9,8 @@ import { clock } from "./mischief.js";
 import { linkItems, linkTitle } from "./links.js";
 import { h } from "./patch.js";
 
-const WIDE = 232; // pixels of an open menu
+const WIDE = 252; // pixels of an open menu
+const [TITLE, ITEM] = [42, 33]; // heights: of its name with its edges, of an item
 const FRAMES = 60; // until a menu must have been drawn
 const ACKS = ["0", "1", "all"];
 
@@ -119,14 +120,16 @@ export function stageMenu(view) {
   if (!menu || !scene) return [];
   const left = Math.max(2, Math.min(scene.width - WIDE - 2, menu.x - WIDE / 2));
   const name = titleOf(menu, view);
+  const items = itemsOf(view, menu);
   const low = menu.y > scene.height * 0.6; // opens upwards, so that nothing of it is below the stage
-  const place = low ? { bottom: `${Math.round(scene.height - menu.y + 28)}px` } : { top: `${Math.round(menu.y + 2)}px` };
+  const top = Math.max(2, Math.min(menu.y + 2, scene.height - TITLE - items.length * ITEM));
+  const place = low ? { bottom: `${Math.round(scene.height - menu.y + 28)}px` } : { top: `${Math.round(top)}px` };
   return [h("div", {
     key: `${menu.kind} ${menu.name}`, class: "menu", role: "menu", "aria-label": name, "data-menu-of": `${menu.kind}:${menu.name}`,
     style: { left: `${Math.round(left)}px`, width: `${WIDE}px`, ...place }, onkeydown: (event) => keys(view, event)
   },
     h("p", { class: "menu-name", role: "presentation" }, name),
-    itemsOf(view, menu).map((item) => {
+    items.map((item) => {
       const [verb, , choice] = item;
       const isChoice = choice?.on !== undefined;
       const role = isChoice ? { role: "menuitemradio", "aria-checked": String(choice.on) } : { role: "menuitem" };

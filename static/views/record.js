@@ -11,6 +11,7 @@ import { h } from "./patch.js";
 
 const SIGNS = { committed: "■", waiting: "□", astray: "⊘", lost: "✕", hole: "┄", gone: "┄" };
 const LONG = 400; // characters of a value that are shown
+const FILLED = /\.{12,}$/;
 
 const tracer = new Tracer();
 
@@ -42,6 +43,14 @@ const copiesLine = ({ words }, copies) => copies.map(([id, kind, harmed]) => h("
   badge(id, kind === "hole" || kind === "gone" ? "out" : "in"),
   ` ${SIGNS[kind]} ${words.t(`record.kind.${kind}`)}${harmed ? ` ${SIGN} ${words.t("record.damaged")}` : ""}`));
 
+/** A key or a value; the dots that a built-in producer fills a value up with are counted. */
+function written(text) {
+  const [dots] = FILLED.exec(text) ?? [""];
+  const own = text.slice(0, text.length - dots.length);
+  return [h("code", { key: "own" }, own.length > LONG ? `${own.slice(0, LONG)}…` : own),
+    dots && h("span", { key: "dots", class: "hint" }, ` + ${dots.length} × `, h("code", {}, "."))];
+}
+
 function content(view, found) {
   const { words, records, record } = view;
   const row = (name, value) => part(view, name, value);
@@ -51,7 +60,7 @@ function content(view, found) {
   if (one.error || other)
     return row("value", [other ? lostValue(view) : null, " ", h("span", { class: "hint" },
       words.t(other ? "record.replaced" : "record.unread"))]);
-  const shown = (text) => (text === null ? h("i", { class: "hint" }, "null") : h("code", {}, text.length > LONG ? `${text.slice(0, LONG)}…` : text));
+  const shown = (text) => (text === null ? h("i", { class: "hint" }, "null") : written(text));
   return [row("key", shown(one.key)), row("value", shown(one.value)),
     one.headers?.length > 0 && row("headers", one.headers.map(({ name, value }, index) => h("div", { key: index, class: "record-header" },
       h("code", {}, name),

@@ -211,8 +211,7 @@ export class Screen {
     });
     const names = (node) => (node === "outside" ? app.words.t("stage.outside") : app.words.name(node));
     this.lanes.paint(this.sketch, {
-      width, height, palette: this.palette, names, selected: app.selected, later: app.words.t("lanes.later"),
-      thinned: app.words.t("lanes.thinned")
+      width, height, palette: this.palette, names, selected: app.selected, later: app.words.t("lanes.later")
     });
   }
 

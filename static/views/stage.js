@@ -346,7 +346,7 @@ export function legend(view) {
     shared ? STATES.map((one) => entry(`share ${one}`, `share.${one}`, SIGNS[one])) : null,
     entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "·"), entry("glyph", "stage.legend.out", "▽"),
     moving ? Object.entries(MOVES).map(([move, sign]) => entry("glyph", `stage.${move}`, sign)) : null,
-    (view.scene?.width ?? 0) > ROOMY && logs.length > 0 ? entry("glyph", "stage.legend.print", "#") : null,
+    (view.scene?.width ?? 0) > ROOMY && view.scene.printed ? entry("glyph", "stage.legend.print", "#") : null,
   ];
 }
 

@@ -99,14 +99,19 @@ test("a rewound view knows what comes: behind the cursor, in the last quarter, a
   assert.ok(order.marks.every(({ x, ahead }) => (ahead ? x > order.cursor : x < order.cursor)));
 });
 
-test("of a busy window the newest messages are drawn, and every death in it", () => {
+test("in a busy window of time what is far from the moment is folded, and nothing is left out", () => {
   const history = new History();
-  history.append(Array.from({ length: 9000 }, (_, n) => ({ seq: n + 1, t: n * 10, code: n === 100 ? "process_ended" : "watch_fired", node: "broker-1", cause: 0, params: { owner: "broker-2", path: "/" } })));
-  const look = (span) => sketch(history, state, { position: history.end, time: 90_000, span, axis: "time", chosen: null });
+  const event = (n) => (n === 100 ? { code: "process_ended", params: { how: "crash" } } : { code: "request_sent", params: { api: "Fetch", to: "broker-2", correlation: n } });
+  history.append(Array.from({ length: 9000 }, (_, n) => ({ seq: n + 1, t: n * 10, node: "broker-1", cause: 0, ...event(n) })));
+  const look = (span, more = {}) => sketch(history, state, { position: history.end, time: 90_000, span, axis: "time", chosen: null, ...more });
+  const counted = ({ arrows, bands }) => arrows.length + bands.reduce((sum, { n }) => sum + n, 0);
   const busy = look(90_000);
-  assert.deepEqual([busy.arrows.length, busy.marks.map(({ kind }) => kind)], [3000, ["death"]]);
-  assert.ok(Math.abs(busy.thinned - 2 / 3) < 0.001 && busy.arrows.every(({ x1 }) => x1 >= busy.thinned));
-  assert.equal(look(10_000).thinned, 0);
+  assert.deepEqual([counted(busy), busy.marks.map(({ kind }) => kind)], [8999, ["death"]]);
+  assert.deepEqual(busy.bands.map(({ kinds }) => kinds[0][0]), ["Fetch", "Fetch"]);
+  assert.ok(busy.bands[0].x2 < busy.marks[0].x && busy.bands[1].x1 > busy.marks[0].x && busy.bands.at(-1).x2 <= 2 / 3);
+  assert.deepEqual(look(10_000).bands, []);
+  const past = look(90_000, { position: 5000, time: 50_000, rewound: true }); // from -17.5 ms to 72.5 ms
+  assert.deepEqual([counted(past), past.bands.at(-1).ahead], [7250, true]);
 });
 
 test("ticks are round and few", () => {

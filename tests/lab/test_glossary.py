@@ -14,6 +14,7 @@ import yaml
 from tests.conftest import CHECKOUT
 
 from lab.glossary import catalogue
+from lab.glossary.drawing import WIDTH
 from lab.glossary.pictures import PICTURES
 from lab.scenarios import grammar
 from lab.scenarios.reading import ScenarioError, read
@@ -65,6 +66,13 @@ def test_pictures_are_drawings_without_script_or_address() -> None:
         root = ElementTree.fromstring(picture)
         assert {one.tag.rpartition("}")[2] for one in root.iter()} <= {"svg", "style", "text", "path", "rect", "circle"}, name
         assert "prefers-color-scheme:dark" in picture and "url(" not in picture and len(picture) < 6000, name
+
+
+def test_a_letter_of_a_picture_is_no_smaller_than_the_scale_allows_where_it_is_shown() -> None:
+    units = [int(size) for size in re.findall(r"(?:font-size:|font:\d+ )(\d+)px", next(iter(PICTURES.values())))]
+    sheet = (CHECKOUT / "static/css/glossary.css").read_text()
+    shown = int(re.findall(r"\.glossary article img \{ width: (\d+)px", sheet)[0])
+    assert len(units) == 2 and min(units) * shown / WIDTH >= 11.5
 
 
 @pytest.mark.parametrize(
