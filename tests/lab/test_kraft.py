@@ -99,6 +99,27 @@ def test_a_silent_broker_is_fenced_and_comes_back_without_registering_anew():
     assert truth.image.brokers[2].epoch == epoch
 
 
+def test_who_was_fenced_and_is_back_before_anybody_has_agreed_to_it_is_told_as_back():
+    """The controller says of a silent broker that it is gone when it decides so; both records are committed together."""
+    world = _world(controllers=3)
+    truth = truth_of(world)
+    _until(world, lambda: truth.registered() == [1, 2, 3])
+    leader = truth.controller_id()
+    for other in {101, 102, 103} - {leader}:
+        do(world, do="delay_link", between=[f"controller-{leader}", f"controller-{other}"], delay_ms=200)
+    world.pause("broker-2")
+    told = "broker_gone", "broker_registered"
+
+    def about() -> list[str]:
+        return [row[3] for row in world.journal.tail if row[3] in told and row[5]["broker"] == 2]
+
+    _until(world, lambda: about()[-1] == "broker_gone", 6)
+    world.resume("broker-2")
+    run(world, 3)
+    assert truth.registered() == [1, 2, 3]
+    assert about() == ["broker_registered", "broker_gone", "broker_registered"]
+
+
 def test_a_controlled_end_leaves_its_epoch_for_the_next_registration():
     world = _world(controllers=1)
     truth = truth_of(world)

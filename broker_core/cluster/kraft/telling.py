@@ -68,7 +68,7 @@ class MetadataTelling:
                 self.node.emit(events.BROKER_GONE, broker=broker, reason="unregistered")
             elif before is not None and was_there and now.fenced and self._stopped(now, before, offset):
                 self.node.emit(events.BROKER_GONE, broker=broker, reason=CONTROLLED_SHUTDOWN)
-            elif not was_there and not now.fenced:
+            elif not now.fenced and (not was_there or self._was_silent(broker, offset)):
                 self.node.emit(events.BROKER_REGISTERED, broker=broker, broker_epoch=now.epoch)
 
     def _stopped(self, now: BrokerRegistration, before: BrokerRegistration, offset: int) -> bool:
@@ -77,8 +77,13 @@ class MetadataTelling:
         leader, controller = self.raft.quorum.leader, self.controller
         if now.epoch != before.epoch or leader is None or controller is None:
             return False
-        silent = self._told < controller.timed_out.get(now.id, -1) <= offset
-        return not silent and (before.in_controlled_shutdown or self._told >= leader.start_offset)
+        asked = before.in_controlled_shutdown or self._told >= leader.start_offset
+        return asked and not self._was_silent(now.id, offset)
+
+    def _was_silent(self, broker: int, offset: int) -> bool:
+        """Whether the controller has said that it is gone since brokers were told of last: this and its return may be
+        committed together."""
+        return self.controller is not None and self._told < self.controller.timed_out.get(broker, -1) <= offset
 
     # -- topics ---------------------------------------------------------------------------------
     def _tell_topics(self, image: MetadataImage, delta: Delta) -> None:
