@@ -84,7 +84,7 @@ def exercises(request: HttpRequest) -> HttpResponse:
 
 def _card(exercise: Exercise, language: str) -> dict[str, Any]:
     return {"name": exercise.name, "title": exercise.title[language], "points": exercise.points,
-            "task": exercise.task[language].strip().partition("\n")[0]}  # fmt: skip
+            "task": " ".join(exercise.task[language].strip().partition("\n\n")[0].split())}  # fmt: skip
 
 
 def then(lever: Lever, exercise: Exercise, words: dict[str, Any]) -> dict[str, str] | None:
