@@ -65,22 +65,26 @@ export const makeFolds = () => new Folds(shown, ({ code }) => code in MARKS);
 const slotWidth = (slot) => (slot.ways ? BAND : 1);
 const wide = (slots) => slots.reduce((sum, slot) => sum + slotWidth(slot), 0);
 
-/** Slots from left to right: entries with their places, bands with theirs; `cursor` and `known` in the same measure. */
+/** Slots from left to right: entries with their places, bands with theirs, which share what room is left; `cursor` and `known` in the same measure. */
 function inOrder(history, folds, { position, room, rewound, open, mine }) {
   folds.follow(history);
   const ahead = rewound ? folds.behind(history, position, Math.floor(room * AHEAD)) : [];
   const past = folds.before(history, position, room - wide(ahead), open);
-  const found = { entries: [], xs: [], bands: [], cursor: wide(past) / (room + 1), known: wide([...past, ...ahead]) / (room + 1) };
+  const bands = past.filter(({ ways }) => ways).length;
+  const more = bands ? Math.max(0, room - wide([...past, ...ahead])) / bands : 0;
+  const now = wide(past) + bands * more;
+  const found = { entries: [], xs: [], bands: [], cursor: now / (room + 1), known: (now + wide(ahead)) / (room + 1) };
   let at = 0;
   for (const slot of [...past, ...ahead]) {
-    const coming = at >= wide(past);
-    if (slot.ways) found.bands.push({ ...slot, x1: (at + 0.15) / (room + 1), x2: (at + BAND - 0.15) / (room + 1), ahead: coming });
+    const coming = at > now - 0.01;
+    const width = slotWidth(slot) + (slot.ways && !coming ? more : 0);
+    if (slot.ways) found.bands.push({ ...slot, x1: (at + 0.15) / (room + 1), x2: (at + width - 0.15) / (room + 1), ahead: coming });
     else {
       const chosen = slot.others?.find(({ event }) => mine(event)) ?? slot;
       found.entries.push({ event: chosen.event, position: chosen.position, n: slot.n, ...(coming ? { ahead: true } : {}) });
       found.xs.push((at + 0.5) / (room + 1));
     }
-    at += slotWidth(slot);
+    at += width;
   }
   return found;
 }

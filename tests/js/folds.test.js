@@ -32,6 +32,13 @@ test("what happens all the time is a band, the last messages before a death are 
   assert.ok(found.bands[0].x2 < found.arrows[0].x1 && found.bands[1].x1 > found.cursor);
 });
 
+test("bands share the room that is left: where nothing but routine happens one fills it", () => {
+  const look = (count, room) => sketch(quiet(count), state, { position: count, time: count * 1000, span: 1, axis: "order", chosen: null, room, open: false });
+  const [band] = look(3000, 40).bands; // five messages before the death stand behind it
+  assert.ok(band.x1 < 0.01 && band.x2 > 0.8);
+  assert.ok(look(3000, 40).cursor > 0.97);
+});
+
 test("a band that the viewer stands in has what came before him, and the rest is ahead", () => {
   const history = quiet(1000);
   const folds = makeFolds();
