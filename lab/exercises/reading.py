@@ -67,6 +67,10 @@ class Exercise:
         goals: dict[str, Any] = self.start["expect"]
         return goals
 
+    def begins(self) -> grammar.Scenario:
+        """The start with nothing moved."""
+        return grammar.from_dict(self.start, self.name)
+
     def scenario(self, attempt: Attempt, seed: int) -> grammar.Scenario:
         """What an attempt is run as. Raises SpecError where the attempt cannot be."""
         given = levers.checked(attempt, self.levers)
@@ -119,16 +123,15 @@ def from_dict(document: Any, default_name: str = "exercise") -> Exercise:
     title, task = _told(data["title"], ("title",)), _told(data["task"], ("task",))
     data = {**data, "title": title}
     moved = levers.read_levers(data["levers"], ("levers",))
-    start = _start(data, name, title)
-    _check(lambda: grammar.from_dict(start, name), ("start",))
-    found = Exercise(name, data, start, moved, title, task, {}, {})
+    found = Exercise(name, data, _start(data, name, title), moved, title, task, {}, {})
+    _check(found.begins, ("start",))
     if "subject" in data:
         found.subject = checks.choice(data["subject"], ("subject",), SUBJECTS)
     found.teaches = [
         checks.text(row, ("teaches", n)) for n, row in enumerate(checks.items(data.get("teaches"), ("teaches",)))
     ]
     found.lesson = data.get("lesson", "")
-    found.seeds = _seeds(data.get("seeds"), start)
+    found.seeds = _seeds(data.get("seeds"), found.start)
     found.points = checks.integer(data.get("points", 10), ("points",), 1, MOST_POINTS)
     if data.get("tries") is not None:
         found.tries = checks.integer(data["tries"], ("tries",), 1)

@@ -59,6 +59,9 @@ def test_every_exercise_has_a_handout_and_a_key_with_its_solution(language: str)
         why = " ".join(found.why[language].split())[:60]
         assert why in key and why not in handout, name
         assert all(goal in handout for goal in found.goals)
+        start = found.begins()
+        assert all(one.name in handout for one in (*start.spec.topics, *start.spec.clients)), name
+        assert all(step["do"] in handout for step in found.start.get("steps", ()) if "do" in step), name
         hints = [" ".join(one.text[language].split()) for one in found.hints]
         assert all(hint in key and hint not in handout for hint in hints), name
 
@@ -67,6 +70,13 @@ def test_an_answer_on_a_key_is_one_that_can_be_read() -> None:
     key = sheet(paper.lesson_key, "replication-factor", "en")
     assert "nobody" in key and "B · two and three" in key
     assert re.search(r"[A-D] → [A-D] → [A-D] → [A-D]", sheet(paper.lesson_key, "acks-1", "en"))
+
+
+def test_what_is_set_up_can_be_read() -> None:
+    handout = sheet(paper.exercise, "wait-for-the-right-one", "en")
+    assert "assignment=[1,2] unclean.leader.election.enable=true" in handout
+    assert "producer topic=orders rate=100 size=100 acks=all" in handout
+    assert "{after: 2800ms ± 200ms, do: kill, broker: 1}" in handout and "check:" not in handout
 
 
 def test_there_is_no_paper_about_nothing() -> None:

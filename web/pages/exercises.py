@@ -25,6 +25,7 @@ from web.api.classes import rooms_of
 from web.api.exercises import described, shipped
 from web.language import language_of
 from web.messages import words_of
+from web.pages.setup import rows_of, steps_of
 from web.people import handing
 from web.people.models import Task
 from web.rights import scope_of
@@ -110,13 +111,14 @@ def exercise(request: HttpRequest, name: str) -> HttpResponse:
     words = words_of(PART, language)
     facts = described(found)
     lesson = grammar.load(found.lesson) if found.lesson else None
-    sets = found.levers.sets
+    sets, start = found.levers.sets, found.begins()
     facts["levers"] = [{**fact, "then": then(sets[fact["name"]], found, words)} for fact in facts["levers"]]
     samples = {command: sample(command, found) for command in found.levers.commands}
     context = {
         "exercise": facts, "title": found.title[language], "paragraphs": _paragraphs(found.task[language]),
         "lesson": lesson and {"name": lesson.name, "title": lesson.title[language]},
         "goals": list(facts["goals"].items()), "hints": len(found.hints),
+        "setup": rows_of(start), "happens": steps_of(start),
         "seeds": words["seeds"].format(n=len(found.seeds)) if len(found.seeds) > 1 else "",
         "samples": list(samples), "facts": json.dumps({
             "name": name, "points": found.points, "hints": [one.price for one in found.hints], "samples": samples,

@@ -23,12 +23,12 @@ from lab.quizzes import reading
 from lab.quizzes.questions import Question
 from lab.quizzes.recorded import answer_of
 from lab.scenarios import grammar
-from lab.scenarios.grammar import Scenario
 from web.api.exercises import described
 from web.language import language_of
 from web.messages import LANGUAGES, words_of
 from web.pages.exercises import of_class
 from web.pages.quizzes import shown
+from web.pages.setup import rows_of, steps_of
 from web.people import handing
 from web.rights import scope_of
 
@@ -74,22 +74,11 @@ def _lesson(name: str, language: str, is_key: bool) -> dict[str, Any]:
     questions = [asked(one, language, is_key) for one in reading.of_lesson(name).questions]
     found = scenario.lesson
     context = {"title": scenario.title[language], "text": paragraphs(scenario.text[language]), "questions": questions,
-               "setup": _setup(scenario), "fork": found.fork.title[language] if found.fork else ""}  # fmt: skip
+               "setup": rows_of(scenario), "fork": found.fork.title[language] if found.fork else ""}  # fmt: skip
     if is_key:
         context |= {"see": paragraphs(found.see[language]), "why": paragraphs(found.why[language]),
                     "source": found.source}  # fmt: skip
     return context
-
-
-def _setup(scenario: Scenario) -> list[tuple[str, str]]:
-    """Brokers, topics and clients in Kafka's own words."""
-    spec = scenario.spec
-    brokers = ", ".join(str(one.id) for one in spec.cluster.brokers)
-    rows = [(f"{topic.name}", f"partitions={topic.partitions} replication.factor={topic.replication_factor}")
-            for topic in spec.topics]  # fmt: skip
-    rows += [(client.name, " ".join(f"{key}={value}" for key, value in client.settings.items()) or client.kind)
-             for client in spec.clients]  # fmt: skip
-    return [("broker.id", brokers), *rows]
 
 
 def asked(question: Question, language: str, is_key: bool) -> dict[str, Any]:
@@ -131,8 +120,9 @@ def exercise_key(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _exercise(found: Exercise, language: str, is_key: bool) -> dict[str, Any]:
-    facts = described(found)
+    facts, start = described(found), found.begins()
     context: dict[str, Any] = {
+        "setup": rows_of(start), "happens": steps_of(start),
         "title": found.title[language], "text": paragraphs(found.task[language]), "points": found.points,
         "goals": list(facts["goals"].items()), "levers": facts["levers"], "commands": facts["commands"],
         "most_steps": facts["most_steps"], "hint_prices": [one.price for one in found.hints],
