@@ -13,6 +13,7 @@ import pytest
 from lab.checkers.copies import Copies
 from lab.checkers.fates import Stand
 from lab.checkers.lineage import Lineage
+from lab.checkers.receipt_batches import Firsts
 from lab.checkers.receipt_outside import KeptOutside, Outside
 
 MANY, SEEDS, TERMS = 20_000, 40, 100
@@ -245,3 +246,11 @@ def test_the_same_bytes_in_many_terms_are_looked_at_once_a_stretch(monkeypatch: 
     assert found["acked"] == MANY
     assert found["duplicated_records"] > MANY // TERMS
     assert asked["stand"] <= 4 * TERMS
+
+
+def test_the_first_of_each_bytes_is_known_and_takes_little() -> None:
+    draw, firsts, known = Random(1), Firsts(), {}
+    for nth in range(MANY):
+        key = draw.randrange(-(1 << 63), 1 << 63) if nth % 5 else draw.choice([*range(-9, 9)])
+        assert firsts.of(key, nth) == known.setdefault(key, nth)
+    assert sum(keys.buffer_info()[1] + numbers.buffer_info()[1] for keys, numbers in firsts.shelves.values()) == 2 * len(known)
