@@ -30,6 +30,7 @@ from broker_core.metadata.cache import MetadataCache
 from broker_core.metadata.configs import BrokerConfig
 from broker_core.metadata.delta import MetadataDelta
 from broker_core.metadata.feature_levels import Finalized
+from broker_core.metadata.loggers import Loggers
 from broker_core.metadata.registration import BrokerRegistration
 from broker_core.replication.replica_manager import ReplicaManager
 from broker_core.wire.apis import ApiKey, Mode
@@ -104,11 +105,13 @@ class Outside(Protocol):
 
 class Cluster(Protocol):
     """One generation, for one broker. `apis`: the requests that it answers, beside those that the broker does;
-    `connections`: names of those on which others speak to the cluster's part of this process, and not to the broker."""
+    `connections`: names of those on which others speak to the cluster's part of this process, and not to the broker;
+    `loggers`: of this process, with KRaft."""
 
     mode: Mode
     apis: frozenset[ApiKey]
     connections: frozenset[str]
+    loggers: Loggers | None
 
     @property
     def outside(self) -> Outside | None:

@@ -5,6 +5,7 @@
 | topic (2) | orders | any broker, any controller |
 | broker (4) | "1", "101" | that broker or controller |
 | broker (4) | "" (all brokers) | any of them |
+| loggers (8), with KRaft | "1", "101" | that broker or controller |
 | group (32), with KRaft | billing | any broker, any controller; whether there is such a group or not |
 
 Source: ConfigHelper.
@@ -20,6 +21,7 @@ from broker_core.metadata.configs import BrokerConfig, ConfigEntry
 from broker_core.metadata.configs_group import describe_group
 from broker_core.metadata.configs_topics import describe_topic
 from broker_core.metadata.configs_types import KRAFT
+from broker_core.metadata.loggers import Loggers
 from broker_core.metadata.topic_names import problem_with
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -29,12 +31,14 @@ TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Who is asked: its id, its own settings, what topics have set (None: there is no such topic), and groups."""
+    """Who is asked: its id, its own settings, what topics have set (None: there is no such topic), and groups; the
+    levels of its loggers, with KRaft."""
 
     id: int
     config: BrokerConfig
     overrides: Callable[[str], Mapping[str, str] | None]
     of_group: Callable[[str], Mapping[str, str]]
+    loggers: Loggers | None = None
 
 
 def describe(owner: Described, resource: Any, request: Any) -> Any:
@@ -42,13 +46,16 @@ def describe(owner: Described, resource: Any, request: Any) -> Any:
     answer = m.DescribeConfigsResponse.DescribeConfigsResult(
         resource_type=resource.resource_type, resource_name=resource.resource_name, configs=[]
     )
+    asked = resource.configuration_keys
     try:
-        entries = _entries(owner, resource)
+        if resource.resource_type == BROKER_LOGGER and owner.loggers is not None:
+            found = owner.loggers.describe(resource.resource_name)
+        else:
+            found = [_shown(entry, request) for entry in _entries(owner, resource)]
     except LookupError as error:
         answer.error_code, answer.error_message = error.args
         return answer
-    asked = resource.configuration_keys
-    answer.configs = [_shown(entry, request) for entry in entries if not asked or entry.name in asked]
+    answer.configs = [one for one in found if not asked or one.name in asked]
     return answer
 
 

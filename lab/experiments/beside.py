@@ -166,7 +166,7 @@ def _look_on(world: World, path: Path, began_us: int, length_us: int, partition:
     again = Reexecution(world, path / INPUTS, Nobody(), target_us=began_us)
     looks, since = Looks(), 0
     for at in range(0, length_us + 1, grid_us):
-        again.target_us = began_us + at
+        again.target_us = began_us + min(at, length_us - 1)  # at the end the clients go, and the lab reads all again
         while not again.advance(60.0):
             pass
         looks.see(world, at, since, partition)
@@ -179,7 +179,7 @@ def _rows(path: Path, from_us: int, until_us: int) -> Iterator[Row]:
     with open(path / JOURNAL, "rb") as file:
         for line in file:
             row: Row = orjson.loads(line)
-            if from_us <= row[1] <= until_us and row[3] in _CODES:
+            if from_us <= row[1] < until_us and row[3] in _CODES:
                 yield row
 
 

@@ -156,7 +156,7 @@ export function besideDialog(view) {
   if (!beside.found) return [head, h("p", { key: "wait", class: "empty", role: "status" }, words.t("compare.loading"))];
   return [
     head, h("p", { key: "lesson", class: "hint" }, told(beside.title, words)),
-    differs && h("p", { key: "differs", "data-differs": "" }, h("b", {}, `${words.t("generation.differs")} `), marked(words, differs)),
+    differs && h("p", { key: "differs", "data-differs": "" }, h("b", {}, `${words.t("beside.differs")} `), marked(words, differs)),
     clock(beside, words),
     h("div", { key: "two", class: "compare-two" }, beside.found.runs.map((run) => column(run, beside, words))),
     figures(beside.found, words),

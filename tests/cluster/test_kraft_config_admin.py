@@ -9,6 +9,7 @@ import pytest
 from broker_core.cluster.kraft.config_admin import refusals_of, together, without
 from broker_core.metadata.configs import BrokerConfig
 from broker_core.metadata.configs_types import KRAFT
+from broker_core.metadata.loggers import Loggers
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -32,7 +33,8 @@ def resource(kind: int, name: str, *settings: tuple[str, int, str | None]) -> An
     (3, "x", (), "Unknown resource type 3"),
 ])
 def test_what_a_broker_refuses_by_itself(kind: int, name: str, settings: Any, words: str):
-    found = refusals_of(INCREMENTAL(resources=[resource(kind, name, *settings)]), 1, BrokerConfig(era=KRAFT))
+    request = INCREMENTAL(resources=[resource(kind, name, *settings)])
+    found = refusals_of(request, 1, BrokerConfig(era=KRAFT), Loggers(1, ["broker"]))
     assert words in str(found[0].message)
 
 
@@ -40,7 +42,7 @@ def test_the_rest_is_the_controller_s_and_the_answers_come_in_the_order_of_the_r
     mine, other = resource(BROKER, "1", ("num.io.threads", 0, "9")), resource(BROKER, "2", ("num.io.threads", 0, "9"))
     topic, twice = resource(TOPIC, "orders"), resource(TOPIC, "twice")
     request = INCREMENTAL(resources=[other, topic, twice, mine, twice])
-    found = refusals_of(request, 1, BrokerConfig(era=KRAFT))
+    found = refusals_of(request, 1, BrokerConfig(era=KRAFT), Loggers(1, ["broker"]))
     assert list(found) == [0, 2, 4]
     assert without(request, found).resources == [topic, mine]
     kind = m.IncrementalAlterConfigsResponse

@@ -36,7 +36,7 @@ def _describe_all(state: tuple[Broker, RequestContext]) -> None:
     def of_group(group: str) -> Mapping[str, str]:
         return broker.groups.registry.overrides.get(group, {})
 
-    owner = describing.Described(broker.broker_id, broker.config, overrides, of_group)
+    owner = describing.Described(broker.broker_id, broker.config, overrides, of_group, broker.cluster.loggers)
     results = [describing.describe(owner, resource, context.body) for resource in context.body.resources]
     context.respond(m.DescribeConfigsResponse(results=results))
 

@@ -10,6 +10,7 @@ the active controller: for itself through `channel`, and for its clients in enve
 |---|---|
 | a client: topics, settings, elections, moves, the quorum | Envelope: the client's own request, whole (KIP-590) |
 | a client: settings that this broker cannot have (`config_admin`) | nowhere: they are refused here |
+| a client: levels of this broker's loggers | nowhere: they are set here |
 | a client that names a topic that is to be created | the same, in the broker's name |
 | a leader: AlterPartition; the broker: AllocateProducerIds | as it is |
 
@@ -41,6 +42,7 @@ from broker_core.cluster.port import Asked, Done, Member
 from broker_core.controller.kraft import APIS
 from broker_core.kernel.storage import read_all
 from broker_core.metadata.feature_levels import Finalized
+from broker_core.metadata.loggers import Loggers
 from broker_core.raft import VoterSet
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey, Mode
@@ -83,6 +85,7 @@ class KRaftCluster:
         self.member = member
         self.cluster_id = cluster_id
         self.process = MetadataProcess(member.node, member.config, cluster_id, member.log_dirs, initial)
+        self.loggers: Loggers | None = self.process.loggers
         self.publisher = BrokerPublisher(member)
         self._correlation = 0
 
@@ -152,7 +155,7 @@ class KRaftCluster:
 
     def _alter_configs(self, request: Asked, done: Done) -> None:
         """What this broker itself refuses does not reach the controller."""
-        refusals = refusals_of(request.body, self.member.broker_id, self.member.config)
+        refusals = refusals_of(request.body, self.member.broker_id, self.member.config, self.process.loggers)
         left = without(request.body, refusals)
         if not left.resources:
             done(request, together(request.body, refusals, None))

@@ -4,6 +4,7 @@
 |---|---|---|
 | any | each once, each key once, no missing values | |
 | topic, group | | all the rest |
+| loggers | only its own: their levels are set here | never |
 | broker | only its own settings or those of all, and whether it can have them while it runs | that it is known |
 
 The controller does not know with which settings a broker was started, so nobody else could say no. What is refused here
@@ -19,21 +20,27 @@ from broker_core.controller import config_rules as rules
 from broker_core.metadata.configs import BrokerConfig
 from broker_core.metadata.errors import RequestError
 from broker_core.metadata.image import GROUP
+from broker_core.metadata.loggers import LOGGER, Loggers
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
 Refusals = dict[int, RequestError]
-"""Place of a resource in its request -> why not."""
+"""Place of a resource in its request -> why not; NONE: it is done, here."""
 
 
-def refusals_of(request: Any, broker_id: int, config: BrokerConfig) -> Refusals:
-    """What this broker, running with `config`, refuses."""
+def refusals_of(request: Any, broker_id: int, config: BrokerConfig, loggers: Loggers) -> Refusals:
+    """What this broker, running with `config`, refuses, and what it does itself."""
     names = [(one.resource_type, one.resource_name) for one in request.resources]
     found: Refusals = {}
     for place, resource in enumerate(request.resources):
         try:
             if names.count(names[place]) > 1:
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            if resource.resource_type == LOGGER and rules.is_incremental(resource):
+                rules.check_keys(resource)
+                rules.check_values(resource)
+                loggers.alter(resource, request.validate_only)
+                raise RequestError(ErrorCode.NONE)
             _check(resource, broker_id, config)
         except RequestError as error:
             found[place] = error

@@ -8,6 +8,7 @@
 | ApiVersions | what is offered here, and feature levels as of the last change of one |
 | DescribeCluster | the controllers that have registered (KIP-919) |
 | DescribeConfigs | the settings of this controller, and of topics, as the image has them (KIP-919) |
+| IncrementalAlterConfigs of loggers | this process, be its controller the active one or not |
 
 A request in an envelope is a whole request in bytes, header and all, and so is its answer:
 
@@ -29,7 +30,9 @@ from broker_core.kernel.node import Node
 from broker_core.kernel.storage import read_all
 from broker_core.metadata import describing
 from broker_core.metadata.configs import BrokerConfig, ConfigError
+from broker_core.metadata.errors import RequestError
 from broker_core.metadata.feature_levels import Finalized
+from broker_core.metadata.loggers import LOGGER, Loggers
 from broker_core.metadata.offered import (
     CLUSTER_OPERATIONS,
     CONTROLLERS,
@@ -54,6 +57,7 @@ OFFERED = frozenset((
     ApiKey.DESCRIBE_CONFIGS,
 ))  # fmt: skip
 """What is answered here."""
+ALTERING = (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
 Reply = Callable[[Any, Any], None]
 
 
@@ -66,6 +70,7 @@ class Process(Protocol):
     raft: RaftClient
     controller: QuorumController | None
     loader: MetadataLoader
+    loggers: Loggers
 
     def features(self, epoch: int) -> Finalized:
         """The levels that hold, as of an offset."""
@@ -128,7 +133,8 @@ class ControllerListener:
             for key, value in image.configs.get((describing.BROKER, name), {}).items():
                 with contextlib.suppress(ConfigError):  # one that this process cannot have does not hold here
                     own.set_dynamic(key, value, all_brokers=not name, running=False)
-        owner = describing.Described(self.process.id, own, self._topic_settings, self._group_settings)
+        loggers = self.process.loggers
+        owner = describing.Described(self.process.id, own, self._topic_settings, self._group_settings, loggers)
         return m.DescribeConfigsResponse(results=[describing.describe(owner, one, body) for one in body.resources])
 
     def _topic_settings(self, topic: str) -> Mapping[str, str] | None:
@@ -143,10 +149,37 @@ class ControllerListener:
             self.raft.handle(key, body, self._with_addresses, (reply, context))
         elif key in QUORUM_APIS:
             self.raft.handle(key, body, reply, context)
+        elif key in ALTERING and any(one.resource_type == LOGGER for one in body.resources):
+            self._alter_loggers(key, body, reply, context)
         elif self.controller is not None and key in APIS:
             self.controller.handle(key, body, reply, context)
         else:
             reply(context, None)
+
+    def _alter_loggers(self, key: int, body: Any, reply: Reply, context: Any) -> None:
+        """Here; the other resources of the request go on to the controller, and their answers stand first."""
+        incremental, done = key == ApiKey.INCREMENTAL_ALTER_CONFIGS, []
+        kind = m.IncrementalAlterConfigsResponse if incremental else m.AlterConfigsResponse
+        for one in [each for each in body.resources if each.resource_type == LOGGER]:
+            answer = kind.AlterConfigsResourceResponse(
+                resource_type=LOGGER, resource_name=one.resource_name, error_message=None)
+            try:
+                if not incremental:
+                    raise RequestError(ErrorCode.INVALID_REQUEST, "Unexpected resource type BROKER_LOGGER.")
+                self.process.loggers.alter(one, body.validate_only)
+            except RequestError as error:
+                answer.error_code, answer.error_message = int(error.code), error.message or error.code.message
+            done.append(answer)
+        rest = [one for one in body.resources if one.resource_type != LOGGER]
+        if rest and self.controller is not None:
+            left = type(body)(resources=rest, validate_only=body.validate_only)
+            self.controller.handle(key, left, self._with_loggers, (reply, context, done))
+        else:
+            reply(context, kind(responses=done))
+
+    def _with_loggers(self, state: tuple[Reply, Any, list[Any]], answer: Any) -> None:
+        reply, context, done = state
+        reply(context, None if answer is None else type(answer)(responses=[*answer.responses, *done]))
 
     def _with_addresses(self, state: tuple[Reply, Any], answer: Any) -> None:
         """Static voters have none in the log; where they listen they have said when they registered."""

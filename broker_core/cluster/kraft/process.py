@@ -34,6 +34,7 @@ from broker_core.kernel.names import controller_node, number_of
 from broker_core.kernel.node import Node
 from broker_core.metadata.configs import BrokerConfig
 from broker_core.metadata.feature_levels import KRAFT_VERSION, Finalized
+from broker_core.metadata.loggers import Loggers
 from broker_core.metadata.registration import Endpoint
 from broker_core.log.checkpoints import CorruptCheckpoint
 from broker_core.raft import QuorumSettings, RaftClient, ReplicaKey, VoterNode, VoterSet
@@ -69,6 +70,7 @@ class MetadataProcess:
         self.cluster_id = cluster_id
         self.log_dirs = log_dirs
         self.id: int = config["node.id"]
+        self.loggers = Loggers(self.id, config["process.roles"])
         self.voters = voters_of(config)
         self.known = {**bootstrap_of(config), **self.voters}
         self.is_open = False

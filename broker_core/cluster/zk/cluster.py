@@ -26,6 +26,7 @@ from broker_core.controller.zk.znodes import BrokerInfo
 from broker_core.kernel.node import Node
 from broker_core.log.checkpoints import NO_BROKER_EPOCH
 from broker_core.metadata.configs import BrokerConfig
+from broker_core.metadata.loggers import Loggers
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey, Mode
 from broker_core.zookeeper.client import ZkClient
@@ -46,6 +47,7 @@ class ZooKeeperCluster:
         ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS,
     ))  # fmt: skip
     connections: frozenset[str] = frozenset()
+    loggers: Loggers | None = None
 
     def __init__(self, member: Member) -> None:
         self.member = member

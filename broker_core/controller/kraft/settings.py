@@ -29,11 +29,11 @@ from broker_core.metadata.configs_types import ConfigType
 from broker_core.metadata.configs_group import check_group
 from broker_core.metadata.errors import RequestError
 from broker_core.metadata.image import BROKER, GROUP, TOPIC, ConfigResource, MetadataImage
+from broker_core.metadata.loggers import LOGGER
 from broker_core.metadata.topic_names import validate
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-LOGGER = 8
 MIN_ISR = "min.insync.replicas"
 ELR_FEATURE = "eligible.leader.replicas.version"
 Changes = dict[str, str | None]
@@ -73,9 +73,11 @@ class SettingsControl:
 
     # -- what is wanted ---------------------------------------------------------------------------
     def _wanted(self, name: ConfigResource, resource: Any) -> Changes:
-        if name[0] == LOGGER and name[1] != str(self.own_id):
+        if name[0] == LOGGER and rules.is_incremental(resource) and name[1] != str(self.own_id):
             message = f"Unexpected node id. Expected {self.own_id}, but received {name[1]}"
             raise RequestError(ErrorCode.INVALID_REQUEST, message)
+        if name[0] == LOGGER:  # whose process sets its levels by itself
+            raise RequestError(ErrorCode.INVALID_REQUEST, "Unexpected resource type BROKER_LOGGER.")
         if name[0] not in (TOPIC, BROKER, GROUP):
             raise RequestError(ErrorCode.UNSUPPORTED_VERSION, f"Unknown resource type {name[0]}.")
         now = self.image.configs.get(name, {})
