@@ -154,6 +154,7 @@ class Same:
                 self.runs[-1].put(first.last[0], first.has(0, 1))
             else:
                 self.runs.append(first)
+        self.open = {}  # the old one keeps the room for what was in it
 
     def __len__(self) -> int:
         return len(self.runs) + len(self.open)
