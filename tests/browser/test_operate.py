@@ -159,7 +159,7 @@ def test_who_may_only_look_finds_nothing_to_press_that_changes_the_cluster(seen:
         seen.page.evaluate("told.length = 0")
         for key in keys:
             seen.page.keyboard.press(key)
-        seen.told("With the class's link")
+        seen.told("You can look at everything here, and change nothing.")
     assert not seen.page.query_selector("dialog[open]")
     seen.page.evaluate("lab.app.set({ lookOnly: false })")
     seen.wait(f"{local} > 4")
