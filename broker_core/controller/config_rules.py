@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.metadata.config_entities import node_id_in
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError
 from broker_core.metadata.configs_topics import check_topic_overrides
 from broker_core.metadata.configs_types import ConfigRuleError, ConfigType
@@ -45,7 +46,7 @@ def check_keys(resource: Any) -> None:
 
 def check_broker_name(name: str, broker_id: int) -> None:
     """A broker changes its own settings ("1") and those of all brokers (""). Raises RequestError."""
-    if name and not name.lstrip("-").isdigit():
+    if name and node_id_in(name) is None:
         raise RequestError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
     if name not in ("", str(broker_id)):
         message = f"Unexpected broker id, expected {broker_id}, but received {name}"

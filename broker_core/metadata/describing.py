@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from broker_core.metadata.config_entities import node_id_in
 from broker_core.metadata.configs import BrokerConfig, ConfigEntry
 from broker_core.metadata.configs_group import describe_group
 from broker_core.metadata.configs_topics import describe_topic
@@ -82,7 +83,7 @@ def _entries(owner: Described, resource: Any) -> list[ConfigEntry]:
         raise LookupError(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.message)
     if name == "":
         return [owner.config.describe_default(key) for key in owner.config.dynamic(all_brokers=True)]
-    if not name.lstrip("-").isdigit():
+    if node_id_in(name) is None:
         raise LookupError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if name != str(owner.id):
         message = f"Unexpected broker id, expected {owner.id} or empty string, but received {name}"

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from broker_core.metadata.config_entities import node_id_in
 from broker_core.metadata.configs_types import ConfigSource
 from broker_core.metadata.errors import RequestError
 from broker_core.metadata.logger_names import OF_ANY, OF_BROKERS, OF_CONTROLLERS
@@ -42,9 +43,10 @@ class Loggers:
         """Each with its level, as DescribeConfigs shows it. Raises LookupError(error code, message)."""
         if name == "":
             raise LookupError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
-        if not name.lstrip("-").isdigit():
+        named = node_id_in(name)
+        if named is None:
             raise LookupError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
-        if int(name) != self.node_id:
+        if named != self.node_id:
             message = f"Unexpected broker id, expected {self.node_id} but received {name}"
             raise LookupError(ErrorCode.INVALID_REQUEST, message)
         kind = m.DescribeConfigsResponse.DescribeConfigsResourceResult
@@ -60,9 +62,10 @@ class Loggers:
     def alter(self, resource: Any, validate_only: bool) -> None:
         """All that is wished of one resource, or nothing. Raises RequestError."""
         name = resource.resource_name
-        if not name.lstrip("-").isdigit():
+        named = node_id_in(name)
+        if named is None:
             raise RequestError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
-        if int(name) != self.node_id:
+        if named != self.node_id:
             message = f"Unexpected node id. Expected {self.node_id}, but received {name}"
             raise RequestError(ErrorCode.INVALID_REQUEST, message)
         for wish in resource.configs:

@@ -26,7 +26,8 @@ STEPS: list[tuple[str, Wish, tuple[int, str | None], tuple[str, str]]] = [
     ("101", ("root", DELETE, None), (INVALID_REQUEST, "Removing the log level of the root logger is not allowed"), ("ERROR", "ERROR")),
     ("101", (RAFT, APPEND, "INFO"), (INVALID_REQUEST, "APPEND operation is not allowed for the BROKER_LOGGER resource"), ("ERROR", "ERROR")),
     ("102", (RAFT, SET, "INFO"), (INVALID_REQUEST, "Unexpected node id. Expected 101, but received 102"), ("ERROR", "ERROR")),
-    ("", (RAFT, SET, "INFO"), (INVALID_REQUEST, "Node id must be an integer, but it is: "), ("ERROR", "ERROR")),
+    *((name, (RAFT, SET, "INFO"), (INVALID_REQUEST, f"Node id must be an integer, but it is: {name}"), ("ERROR", "ERROR"))
+      for name in ("", "--101", "\u00b2", "1" * 5000, "101 ", "4294967397")),
 ]
 
 

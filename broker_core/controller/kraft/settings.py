@@ -23,6 +23,7 @@ from typing import Any
 from broker_core.controller import config_rules as rules
 from broker_core.controller.kraft.result import Records, Result
 from broker_core.metadata import records as r
+from broker_core.metadata.config_entities import node_id_in
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError
 from broker_core.metadata.configs_topics import check_topic_overrides
 from broker_core.metadata.configs_types import ConfigType
@@ -128,9 +129,10 @@ class SettingsControl:
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
             self._check_settings(check_group, after)
         elif kind == BROKER and resource:
-            if not resource.lstrip("-").isdigit():
+            named = node_id_in(resource)
+            if named is None:
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number.")
-            if int(resource) < 0:
+            if named < 0:
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
 
     def _check_settings(self, check: Callable[[rules.Settings, BrokerConfig], None], after: rules.Settings) -> None:
