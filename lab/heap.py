@@ -20,15 +20,19 @@ from contextlib import contextmanager
 from functools import cache
 
 NEW_OBJECTS = 50_000
+_settled = False
 
 
 def settle() -> None:
     """What has been loaded and built by now stays until the process ends. The second time there is what has ended
-    since the first: a cluster is full of cycles, and frozen it would stay, too."""
-    if gc.get_freeze_count():
+    since the first: a cluster is full of cycles, and frozen it would stay, too. (`gc.get_freeze_count` would tell which
+    time it is by counting all that is frozen.)"""
+    global _settled
+    if _settled:
         gc.collect()
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS, 20, 20)
+    _settled = True
 
 
 def trim(cycles: bool = False) -> None:

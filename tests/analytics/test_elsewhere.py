@@ -92,9 +92,14 @@ BROKERLAB = (sys.executable, "-P", "-m", "cli")
 SWEEP = ("--grid", "acks=1,all", "--seeds", "1..3")
 
 
-def test_a_sweep_and_a_replay_work_on_a_cluster(cluster, scenario, short_runs, tmp_path):
-    """Both workers take part in the sweep; the replay is one task."""
+@pytest.mark.every
+def test_a_sweep_works_on_a_cluster(cluster, scenario, tmp_path):
+    """Both workers take part. What differs from `spark-submit` is who starts the driver; a replay starts it here, too."""
     assert re.search(r"acks=all +3 +0 ", told(tmp_path, *BROKERLAB, "sweep", scenario, *SWEEP, "--master", cluster))
+
+
+def test_a_replay_works_on_a_cluster(cluster, short_runs, tmp_path):
+    """As one task."""
     assert "producer-orders" in told(tmp_path, *BROKERLAB, "replay", str(short_runs / "acks-1"), "--query", "receipt", "--master", cluster,
                                      SPARK_CONF_DIR=str(one_core(tmp_path)))
 

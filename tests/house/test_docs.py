@@ -33,8 +33,8 @@ def test_an_event_is_documented_and_renders_its_own_parameters(code):
 
 
 def test_every_event_is_emitted_somewhere():
-    sources = "\n".join(path.read_text() for path in product() if path.name != "events.py")
-    silent = [code.name for code in REGISTRY.values() if not re.search(rf"\b{code.name.upper()}\b", sources)]
+    named = {word for path in product() if path.name != "events.py" for word in re.findall(r"\w+", path.read_text())}
+    silent = [code.name for code in REGISTRY.values() if code.name.upper() not in named]
     assert not silent, f"declared, but nobody emits them: {', '.join(silent)}"
 
 

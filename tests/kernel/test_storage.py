@@ -141,7 +141,7 @@ def test_what_is_held_of_files_takes_no_more_memory_than_its_budget(tmp_path: Pa
     file = storage.open("log")
     tracemalloc.start()
     try:
-        for _ in range(4 * budget // size):
+        for _ in range(2 * budget // size):
             file.append([bytes(size)])
         ours = tracemalloc.take_snapshot().filter_traces(  # other threads of this process may be at work, in a lab, too
             [tracemalloc.Filter(True, one) for one in (files.__file__, chunks.__file__, __file__)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 
 import pytest
@@ -13,6 +14,8 @@ from tests.web.school import TOKEN, Visitor, enter, student, teacher
 from web.live.labs import Described, labs
 from web.pages.teaching import throttle
 from web.people import teachers
+from web.people.changes import changes
+from web.people.models import Seat
 
 __all__ = ["rest"]
 
@@ -67,6 +70,21 @@ def test_groups_are_made_of_all_who_are_in_none_and_what_is_not_there_is_named(r
     assert rest.post(f"classes/{code}/groups", {}).status == 422 and rest.post(f"classes/{code}/groups/7", {"students": []}).status == 404
     assert rest.delete(f"classes/{code}/groups/2").status == 204
     assert [one["group"] for one in rest.get(f"classes/{code}").json["students"]] == [None, 1, None, None, 3]
+
+
+def test_who_is_told_of_groups_finds_them(rest: Rest, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that looked before all of it is written would have the old groups under the new number, and keep them."""
+    for name in ("a", "b", "c"):
+        student(rest.url.rstrip("/"), code, name)
+    found: list[set[int | None]] = []
+
+    def look(_: str) -> None:
+        with ThreadPoolExecutor(1) as elsewhere:  # with a connection of its own to the database
+            found.append(elsewhere.submit(lambda: {seat.group_id for seat in Seat.objects.filter(classroom_id=code)}).result())
+
+    monkeypatch.setattr(changes, "told", look)
+    rest.post(f"classes/{code}/groups", {"size": 2})
+    assert found and all(None not in groups for groups in found), "told before it was so"
 
 
 def test_a_teacher_with_an_account_has_his_own_classes_and_no_others(rest: Rest, code: str, of_group: dict[str, Described]) -> None:

@@ -33,13 +33,12 @@ class Changes:
 
     async def after(self, code: str, since: int, seconds: float) -> None:
         """Until the number of a class is another one than `since`, or so long."""
-        if self.version(code) != since or seconds <= 0:
-            return
         event = asyncio.Event()
         waiting = self._waiting.setdefault(code, {})
         waiting[event] = asyncio.get_running_loop()
         try:
-            await asyncio.wait_for(event.wait(), min(seconds, WAIT_S))
+            if self.version(code) == since and seconds > 0:  # asked when he waits already: nothing comes in between
+                await asyncio.wait_for(event.wait(), min(seconds, WAIT_S))
         except TimeoutError:
             pass
         finally:

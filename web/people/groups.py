@@ -5,6 +5,8 @@ A student is in one group at most, and chooses none himself. Who leaves a group 
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.db import transaction
 
 from broker_core.kernel.errors import Refusal
@@ -72,5 +74,10 @@ def _put(room: Classroom, group: Group, numbers: list[int]) -> None:
 
 
 def _told(room: Classroom) -> None:
+    """Once it is so: whoever looked before that would see the old state and take it for the new one."""
+    transaction.on_commit(partial(_tell, room.code))
+
+
+def _tell(code: str) -> None:
     seats.forget()
-    changes.told(room.code)
+    changes.told(code)

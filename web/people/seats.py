@@ -19,6 +19,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core import signing
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
 from web.people.models import Classroom, Seat
@@ -55,10 +56,11 @@ async def known_by(cookies: str) -> Known:
     known = _remembered.get(found.value)
     if known is not None and time.monotonic() - known[0] < REMEMBERED_S:
         return known[1]
+    into = _remembered  # not what is remembered by then: it may have been forgotten while this was asked
     who = await _asked(found.value)
-    if len(_remembered) >= MOST:
-        _remembered.clear()
-    _remembered[found.value] = time.monotonic(), who
+    if len(into) >= MOST:
+        into.clear()
+    into[found.value] = time.monotonic(), who
     return who
 
 
@@ -79,7 +81,8 @@ async def _asked(key: str) -> Known:
 
 def forget() -> None:
     """What was remembered may not hold any more."""
-    _remembered.clear()
+    global _remembered
+    _remembered = {}
 
 
 async def seat_of(owner: str) -> Seat | None:
@@ -132,4 +135,4 @@ def end_sessions(users: set[int]) -> None:
     for session in Session.objects.all().iterator():
         if session.get_decoded().get("_auth_user_id") in names:
             session.delete()
-    forget()
+    transaction.on_commit(forget)
