@@ -6,7 +6,7 @@
     for name in some(LESSONS, nth=3)                            within one test
 
 The rest carries the mark `every`. A question may be sampled so where another one, which is asked of all, would miss
-little: each lesson is executed with all that it expects, and a ninth of them is walked through in a browser.
+little: each lesson is executed with all that it expects, and a twelfth of them is walked through in a browser.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import gc
+import itertools
 import json
 import os
 import pickle
@@ -28,6 +29,8 @@ from lab.quizzes.deciding import asked_of
 from lab.scenarios import grammar
 
 LEFT = ("journal.jsonl", "operations.jsonl", "inputs.bin")
+COLLECTED = 4
+_RUNS = itertools.count(1)
 FACTS = ("receipt", "unmet", "notes", "passed", "prediction", "answer", "moment", "stops", "steps", "invariants", "events")
 
 
@@ -76,7 +79,8 @@ def run_once(name: str, variant: str | None = None, seed: int | None = None, gen
             courses = [variant, *(f"{one}/{variant}" if variant else one for one in titles)]  # by all names of this run
             chosen.asked = list(dict.fromkeys(key for course in courses for key in asked_of(name, course)))
         result = run_scenario(chosen, seed, out=place / "run")
-        gc.collect()  # its world is over: a few hundred of them would fill the memory before Python looks by itself
+        if next(_RUNS) % COLLECTED == 0:
+            gc.collect()  # worlds that are over: a few hundred would fill the memory before Python looks by itself
         if seed != own:
             shutil.rmtree(result.directory)
         kept.write_bytes(pickle.dumps(result))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.lab_page import OPENED, view_of
+from tests.browser.lab_page import OPENED, TELL_OF_OTHERS, view_of
 from tests.conftest import PATIENCE_S
 from tests.web.conftest import Served, run_server
 from tests.web.recorded_lab import RecordedLab
@@ -82,7 +82,6 @@ class Visit:
     page: Any
     served: Served
     complaints: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
 
     @property
     def lab(self) -> RecordedLab:
@@ -151,7 +150,7 @@ def visit(browser: Any) -> Iterator[Open]:
         visits.append(made)
         made.page.on("console", lambda message: _complain(made, message))
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
-        made.page.on("request", lambda request: _note(made, request.url))
+        made.page.add_init_script(TELL_OF_OTHERS)
         made.page.add_init_script(view_of(view))
         made.page.goto(served.url)
         made.wait("globalThis.lab?.app?.online && lab.feed.run")
@@ -165,15 +164,9 @@ def visit(browser: Any) -> Iterator[Open]:
         next(server, None)
     for made in visits:
         assert made.complaints == []
-        assert made.foreign == []
 
 
 def _complain(made: Visit, message: Any) -> None:
     """A recorded lab has no REST side (501); everything else that the browser says counts."""
     if message.type != "log" and "501 (Not Implemented)" not in message.text:
         made.complaints.append(message.text)
-
-
-def _note(made: Visit, url: str) -> None:
-    if not url.startswith((made.served.url, made.served.url.replace("http", "ws"))):
-        made.foreign.append(url)

@@ -15,7 +15,7 @@ from tests.conftest import PATIENCE_S, StartedLab, start_lab
 
 NOTHING: tuple[list[str], int, list[str], list[str]] = ([], 0, [], [])
 QUIETLY = 30_000  # events that a page loads without being asked (static/time/past.js)
-FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 25.0, 200.0
+FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 40.0, 250.0
 
 # Twins: siblings of one key. A picture with twins is made anew with every patch, and loses its focus and its clicks.
 WATCH_FOR_TWINS = """{
@@ -58,6 +58,13 @@ KEEP_QUESTIONS = """{
         return ask(what, ...more).finally(() => unanswered.delete(question));
     };
 }"""
+
+# What is asked of another host, as a complaint of the page: of each request to be told costs as much as to answer it.
+TELL_OF_OTHERS = """new PerformanceObserver((list) => {
+    for (const { name } of list.getEntries()) {
+        if (/^(http|ws)s?:/.test(name) && new URL(name).host !== location.host) console.error(`asked another host: ${name}`);
+    }
+}).observe({ type: 'resource', buffered: true });"""
 
 # A first visit begins with nothing remembered. What was loaded by an earlier page of this window need not be loaded again.
 FORGET = """if (sessionStorage.getItem('visited') === null) {
@@ -126,7 +133,7 @@ class LabPage:
         while not self.page.evaluate(expression):
             assert time.monotonic() < deadline, f"did not come true: {expression}"
             self.page.wait_for_timeout(pause_ms)
-            pause_ms = min(LONGEST_PAUSE_MS, pause_ms * 1.25)
+            pause_ms = min(LONGEST_PAUSE_MS, pause_ms * 1.5)
 
     def told(self, text: str) -> None:
         """Until a notice has said so, be it gone by now."""
@@ -196,7 +203,7 @@ class LabPage:
         assert wrong == NOTHING
 
     def wrong(self) -> tuple[list[str], int, list[str], list[str]]:
-        """What has gone wrong on it by now: twins, pixels beyond its end, what the browser said, requests to others."""
+        """What has gone wrong on it by now: twins, pixels beyond its end, what the browser said, pages of others."""
         closed = self.page.is_closed()
         twins, beyond = ([], 0) if closed else (self.value("Object.keys(globalThis.twins ?? {})"), self.value(BEYOND_ITS_END))
         return twins, beyond, list(self.complaints), list(self.foreign)
@@ -260,11 +267,12 @@ def open_pages(browser: Any, data: Path, *options: str, generation: str | None =
         made.page.add_init_script(WATCH_FOR_TWINS)
         made.page.add_init_script(KEEP_NOTICES)
         made.page.add_init_script(KEEP_QUESTIONS)
+        made.page.add_init_script(TELL_OF_OTHERS)
         made.page.add_init_script(FORGET)
         made.page.add_init_script(view_of(view))
         made.page.on("console", lambda message: made.complaints.append(message.text) if message.type != "log" else None)
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
-        made.page.on("request", lambda request: _note(made, request.url))
+        made.page.on("framenavigated", lambda frame: _note(made, frame.url))
         made.page.goto(lab.page + path)
         made.wait("globalThis.lab?.app?.online && lab.app.desk.greeted")
         return made
@@ -278,7 +286,7 @@ def open_pages(browser: Any, data: Path, *options: str, generation: str | None =
 
 
 def _note(made: LabPage, url: str) -> None:
-    if not url.startswith((made.lab.page, made.lab.page.replace("http", "ws"), "blob:", "about:")):
+    if not url.startswith((made.lab.page, "blob:", "about:")):
         made.foreign.append(url)
 
 

@@ -302,7 +302,7 @@ def _take(seen: LabPage, name: str, language: str, choice: int = 0, variant: str
     assert "✓" in seen.page.inner_text(f'[data-scenario="{walk.name}"]')
 
 
-@pytest.mark.parametrize("name", every(LESSONS, nth=9))
+@pytest.mark.parametrize("name", every(LESSONS, nth=12))
 def test_a_lesson_is_taken_in_korean_from_prediction_to_comparison(korean: LabPage, name: str) -> None:
     _take(korean, name, "ko")
 

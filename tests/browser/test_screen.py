@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
 
 from tests.browser.conftest import Visit
+from tests.conftest import PATIENCE_S
 from tests.web.recorded_lab import RecordedLab, start_state
 
 from broker_core.kernel.problems import problem
@@ -204,3 +206,13 @@ def test_what_a_class_may_not_do_looks_so_and_says_why(visit: Open, monkeypatch:
         seen.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         assert seen.page.evaluate("said.slice()")[before:] == [seen.page.evaluate("lab.app.words.t('look_only')")], closed
     assert seen.lab.commands == []
+
+
+def test_a_page_that_asks_another_host_complains(visit: Open) -> None:
+    seen = visit(bypass_csp=True)
+    seen.page.evaluate("(url) => fetch(url, { mode: 'no-cors' }).catch(() => null)", seen.served.url.replace("127.0.0.1", "localhost"))
+    deadline = time.monotonic() + PATIENCE_S
+    while not any("asked another host: http://localhost" in one for one in seen.complaints):
+        assert time.monotonic() < deadline, seen.complaints
+        seen.page.wait_for_timeout(50)
+    seen.complaints.clear()

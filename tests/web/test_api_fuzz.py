@@ -30,7 +30,7 @@ from web.api.api import api
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 TOKEN = "token-of-the-tests"
 HEADERS = {"Authorization": f"Bearer {TOKEN}", "Host": "localhost"}
-EXAMPLES = int(os.environ.get("BROKERLAB_FUZZ", "10"))
+EXAMPLES = int(os.environ.get("BROKERLAB_FUZZ", "6"))
 KNOWN = {"lab": "lab", "run": "0001", "topic": "orders", "name": "acks-1"}
 # Jobs are processes of their own, and branches are worlds: other tests start few of them.
 LEFT_OUT = ("/api/scenarios/run", "/api/scenarios/{name}/run", "/api/labs/{lab}/forks", "/api/runs/{run}/replay",
