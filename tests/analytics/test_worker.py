@@ -117,6 +117,7 @@ def test_a_virtual_machine_that_is_killed_is_reported_and_started_again(talk: Ta
     assert found[-1]["event"] == "done", found[-1]
 
 
+@pytest.mark.every
 def test_one_that_dies_while_nothing_is_asked_is_started_with_the_next_question(talk: Talk, short_runs: Path) -> None:
     talk.java().kill()
     asked = {"do": "replay", "paths": [str(short_runs / "acks-all")], "queries": ["receipt"]}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
 from tests.browser.test_looks import NAMES
+from tests.sampling import every
 
 TABS = ["partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach"]
 
@@ -224,7 +225,7 @@ def test_the_invariants_hold_and_say_what_they_mean(seen: LabPage) -> None:
     assert "✕" not in text(seen, "A leader is in its ISR.")
 
 
-@pytest.mark.parametrize("name", TABS)
+@pytest.mark.parametrize("name", every(TABS, nth=3))
 def test_axe_finds_nothing_in_a_tab(seen: LabPage, name: str, require_module: Callable[[str], None]) -> None:
     require_module("axe_playwright_python")
     tab(seen, name)

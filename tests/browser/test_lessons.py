@@ -307,7 +307,7 @@ def test_a_lesson_is_taken_in_korean_from_prediction_to_comparison(korean: LabPa
     _take(korean, name, "ko")
 
 
-@pytest.mark.parametrize("name", IN_ENGLISH)
+@pytest.mark.parametrize("name", every(IN_ENGLISH, nth=3))
 def test_a_lesson_is_taken_in_english_in_its_other_setting(visit: Open, name: str) -> None:
     """The other variant, and the other choice."""
     other = list(grammar.load(name).document["variants"])[1]

@@ -68,7 +68,7 @@ def test_the_language_changes_without_losing_the_moment(visit: Open) -> None:
     assert seen.page.inner_text("h1") == "Kafka 클러스터 실험실"
 
 
-@pytest.mark.parametrize(("language", "dark", "width"), every(product(("en", "ko"), (False, True), (800, 1100, 1280, 1440)), nth=3))
+@pytest.mark.parametrize(("language", "dark", "width"), every(product(("en", "ko"), (False, True), (800, 1100, 1280, 1440)), nth=5))
 def test_the_page_fits(visit: Open, language: str, dark: bool, width: int) -> None:
     seen = visit(language, dark, width)
     seen.evening.traffic(0.6)

