@@ -1,4 +1,4 @@
-"""Where a broker listens, and where its clients are told to find it.
+"""Where a broker listens, where its clients are told to find it, and where its logs lie.
 
 A broker has one listener, PLAINTEXT://HOST:PORT in `listeners`; one that is a controller, too, has CONTROLLER://HOST:PORT
 behind it (`cluster.kraft`). Clients get that address with the metadata, unless
@@ -45,3 +45,10 @@ def _address(config: Settings, name: str) -> tuple[str, int]:
     if found is None or int(found[2]) > 65535:
         raise invalid(name, text, "it must be one listener, PLAINTEXT://HOST:PORT")
     return found[1].strip("[]"), int(found[2])
+
+
+def log_dirs(config: Settings) -> list[str]:
+    """Directories of `log.dirs`, relative to the node's disks."""
+    given = config["log.dirs"] or config["log.dir"]
+    names = given if isinstance(given, list) else str(given).split(",")
+    return [name.strip().strip("/") for name in names if name.strip()]

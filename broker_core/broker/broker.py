@@ -21,7 +21,7 @@ from broker_core.broker.configs import ConfigStore
 from broker_core.broker.connections import Connection, RequestContext, respond
 from broker_core.broker.handlers import HANDLERS
 from broker_core.broker.handlers.sharing import connection_closed
-from broker_core.broker.addresses import advertised_address, listener_address
+from broker_core.broker.addresses import advertised_address, listener_address, log_dirs
 from broker_core.broker.file_deletion import FileDeletion
 from broker_core.broker.idle import IdleConnections
 from broker_core.broker.pipeline import RequestPipeline
@@ -37,6 +37,7 @@ from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.kernel.names import broker_node
 from broker_core.kernel import events
 from broker_core.kernel.node import Node
+from broker_core.log.futures import TwoLogs
 from broker_core.log.loading import LogLoading
 from broker_core.log.log_manager import LogManager
 from broker_core.metadata.cache import MetadataCache
@@ -117,6 +118,7 @@ class Broker:
         self.replicas.topic_name = self.cache.topic_names.get
         self.replicas.log_config_of = self.configs.log_config_of
         self.replicas.on_directory_failure = self.directory_failed
+        self.replicas.moves.assign = self.cluster.assign_directory
         self.replicas.reader.selector = replica_selector(config["replica.selector.class"], self.replica_racks)
         offsets_topic = StateTopic(self, GROUP_METADATA_TOPIC, config["offsets.commit.timeout.ms"])
         self.share_persister = SharePersister(self)
@@ -165,7 +167,13 @@ class Broker:
         """The topics' settings are known: open the logs, in slices; others have their turn in between."""
         if self.loading is None:
             self.loading = self.log_manager.begin_loading(self.node.wall_ms())
-        if self.loading.advance(LOADING_BYTES):
+        try:
+            done = self.loading.advance(LOADING_BYTES)
+        except TwoLogs as error:
+            self.node.emit(events.DISK_FAULT, path=error.second, error=str(error), operation="start")
+            self.node.halt()
+            return
+        if done:
             self._loaded()
             return
         self.node.emit(
@@ -183,7 +191,7 @@ class Broker:
     def _start_background(self) -> None:
         every, config = self.node.every, self.config
         every(config["log.retention.check.interval.ms"] * 1000, self._retention)
-        every(config["log.flush.offset.checkpoint.interval.ms"] * 1000, self.log_manager.checkpoint)
+        every(config["log.flush.offset.checkpoint.interval.ms"] * 1000, self.log_manager.checkpointing.everything)
         every(config["producer.id.expiration.check.interval.ms"] * 1000, self._forget_producers)
         self.file_deletion.start()
         self.cleaning.start()
@@ -389,10 +397,3 @@ class Broker:
     def groups_view(self) -> dict[str, dict[str, Any]]:
         """Groups that this broker coordinates, as plain data."""
         return {name: {**view, "coordinator": self.broker_id} for name, view in self.groups.groups().items()}
-
-
-def log_dirs(config: BrokerConfig) -> list[str]:
-    """Directories of `log.dirs`, relative to the node's disks."""
-    given = config["log.dirs"] or config["log.dir"]
-    names = given if isinstance(given, list) else str(given).split(",")
-    return [name.strip().strip("/") for name in names if name.strip()]

@@ -13,6 +13,7 @@ until `default.api.timeout.ms` is over.
 | alter_config of a broker | IncrementalAlterConfigs | that broker |
 | elect_leaders | ElectLeaders | controller |
 | reassign, cancel_reassignment | AlterPartitionReassignments | controller |
+| move_replica | AlterReplicaLogDirs | the broker that has it |
 | delete_records | DeleteRecords | leader |
 | reset_offsets | several (see `offset_reset`) | coordinator and leaders |
 | delete_offsets | several (see `offset_deletion`) | coordinator |
@@ -132,6 +133,12 @@ class AdminMachine:
         do = "cancel_reassignment" if replicas is None else "reassign"
         what = {"do": do, "topic": topic, "partition": partition}
         return self._begin(ApiKey.ALTER_PARTITION_REASSIGNMENTS, body, CONTROLLER, what)
+
+    def move_replica(self, broker: int, topic: str, partition: int, directory: str) -> int:
+        """To another log directory of its broker; a replica that comes later will lie there."""
+        body = requests.move_replica(topic, partition, directory)
+        what = {"do": "move_replica", "broker": broker, "topic": topic, "partition": partition, "directory": directory}
+        return self._begin(ApiKey.ALTER_REPLICA_LOG_DIRS, body, broker, what)
 
     def delete_records(self, topic: str, partition: int, before: int | None) -> int:
         """The log starts at `before` from then on; None: at the high watermark."""
@@ -304,6 +311,8 @@ class AdminMachine:
 
     def _may_pass(self, call: AdminCall, error: ErrorCode) -> bool:
         """Whether another try may end differently."""
+        if call.api == ApiKey.ALTER_REPLICA_LOG_DIRS:  # Kafka's client tells what the broker says
+            return False
         if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             begun_us = call.deadline_us - self.settings.default_api_timeout_ms * 1000
             return self.node.now_us() - begun_us < ON_ITS_WAY_US

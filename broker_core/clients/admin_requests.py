@@ -114,6 +114,13 @@ def reassign(topic: str, partition: int, replicas: list[int] | None, timeout_ms:
     return kind(topics=[kind.ReassignableTopic(name=topic, partitions=[wanted])], timeout=timeout_ms)
 
 
+def move_replica(topic: str, partition: int, directory: str) -> Any:
+    """AlterReplicaLogDirs; a directory is named by its absolute path."""
+    kind = m.AlterReplicaLogDirsRequest
+    wanted = kind.AlterReplicaLogDirTopic(name=topic, partitions=[partition])
+    return kind(dirs=[kind.AlterReplicaLogDir(path=f"/{directory.strip('/')}", topics=[wanted])])
+
+
 def delete_records(topic: str, partition: int, before: int, timeout_ms: int) -> Any:
     """DeleteRecords below `before`, or below HIGH_WATERMARK."""
     kind = m.DeleteRecordsRequest

@@ -9,6 +9,7 @@
 | serves admin requests (`answer`)      | writes to the tree, if its controller is active | forwards them (KIP-590) |
 | proposes an ISR (`alter_partition`)   | to the broker that is controller              | to the active controller  |
 | needs producer ids                    | asks that broker for a block                  | asks the controller       |
+| moves a replica to another directory (`assign_directory`) | tells nobody | asks the controller to write it down |
 | loses a directory (`directory_failed`) | a slip in /log_dir_event_notification        | tells with its heartbeats |
 | stops (`controlled_shutdown`, `leave`) | ControlledShutdown; closes its session       | tells with its heartbeats |
 
@@ -21,6 +22,7 @@ Kafka: `MetadataSupport` with `ZkSupport` and `RaftSupport`, `NodeToControllerCh
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -182,6 +184,12 @@ class Cluster(Protocol):
 
     def directory_failed(self, log_dir: str) -> None:
         """This log directory has gone offline, and it was not the last one."""
+        ...
+
+    def assign_directory(
+        self, topic_id: uuid.UUID, partition: int, log_dir: str, done: Callable[[Any], None] | None, context: Any
+    ) -> bool:
+        """A replica is about to lie there: `done(context)` when the cluster knows; False when nobody wants to know."""
         ...
 
 

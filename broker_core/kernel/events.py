@@ -149,10 +149,8 @@ SESSION_EXPIRED = _event(TRANSITION, "session_expired", "session {session} of {o
     session="session id", owner="node")
 SESSION_CLOSED = _event(TRANSITION, "session_closed", "session {session} of {owner} is closed",
     session="session id", owner="node")
-ZNODE_CREATED = _event(TRANSITION, "znode_created", "znode {path} created", path="znode path",
-    ephemeral="owning node, or null")
-ZNODE_CHANGED = _event(TRANSITION, "znode_changed", "znode {path} is at version {version}", path="znode path",
-    version="data version")
+ZNODE_CREATED = _event(TRANSITION, "znode_created", "znode {path} created", path="znode path", ephemeral="owning node, or null")
+ZNODE_CHANGED = _event(TRANSITION, "znode_changed", "znode {path} is at version {version}", path="znode path", version="data version")
 ZNODE_DELETED = _event(TRANSITION, "znode_deleted", "znode {path} deleted", path="znode path")
 WATCH_FIRED = _event(MESSAGE, "watch_fired", "watch on {path} fires for {owner}: {kind}", path="znode path",
     owner="node", kind="NodeCreated | NodeDeleted | NodeDataChanged | NodeChildrenChanged")
@@ -286,13 +284,22 @@ LOG_CLEANING = _event(TRANSITION, "log_cleaning", "{topic}-{partition}: has comp
 LOG_UNCLEANABLE = _event(TRANSITION, "log_uncleanable", "{topic}-{partition}: cannot be compacted ({reason})", **_TP, reason="what the cleaner found")
 LOG_START_MOVED = _event(TRANSITION, "log_start_moved", "{topic}-{partition}: log starts at {offset}", **_TP, offset="offset",
     reason="retention | DeleteRecords | leader")
+REPLICA_PLACED = _event(TRANSITION, "replica_placed", "{topic}-{partition}: a new replica, laid into {directory}", **_TP,
+    directory="log directory, of a broker that has several")
+REPLICA_MOVE_BEGUN = _event(TRANSITION, "replica_move_begun", "{topic}-{partition}: copied from {before} to {directory}, has {reached} of {end}", **_TP,
+    before="log directory in which it lies", directory="in which it is to lie", reached="log end offset of the copy", end="of the log")
+REPLICA_COPIED = _event(MESSAGE, "replica_copied", "{topic}-{partition}: {base_offset}..{last_offset} copied to {directory}", **_TP,
+    base_offset="first offset", last_offset="last offset", bytes="size", directory="log directory of the copy")
+REPLICA_MOVE_ENDED = _event(TRANSITION, "replica_move_ended", "{topic}-{partition} does not move to {directory}: {reason}", **_TP,
+    directory="log directory of the copy", reason="asked for | log directory offline | replica stopped")
+REPLICA_MOVED = _event(TRANSITION, "replica_moved", "{topic}-{partition} lies in {directory} now, no more in {before}", **_TP,
+    directory="log directory", before="the one before, empty: it had failed", bytes="size")
 FLUSHED = _event(DETAIL, "flushed", "{topic}-{partition} flushed up to {offset}", **_TP, offset="recovery point")
 
 # --- groups, producers -----------------------------------------------------------------------
 GROUP_PARTITION_LOADED = _event(TRANSITION, "group_partition_loaded", "coordinator loads __consumer_offsets-{partition}: {groups} groups",
     partition="partition number", groups="count", offsets="count")
-GROUP_PARTITION_UNLOADED = _event(TRANSITION, "group_partition_unloaded", "coordinator gives up __consumer_offsets-{partition}",
-    partition="partition number")
+GROUP_PARTITION_UNLOADED = _event(TRANSITION, "group_partition_unloaded", "coordinator gives up __consumer_offsets-{partition}", partition="partition number")
 GROUP_RECORD_REFUSED = _event(TRANSITION, "group_record_refused",
     "__consumer_offsets-{partition}: record {offset} cannot be read: {reason}", partition="partition number",
     offset="offset of the record", reason="what is wrong with it")
@@ -300,8 +307,7 @@ GROUP_STATE = _event(TRANSITION, "group_state", "group {group}: {before} -> {aft
     group="group id", before="state", after="state", generation="generation id", reason="why", protocol="assignor")
 MEMBER_JOINED = _event(TRANSITION, "member_joined", "group {group}: {member} joins", group="group id", member="member id",
     client_id="client.id", instance="group.instance.id or null")
-MEMBER_LEFT = _event(TRANSITION, "member_left", "group {group}: {member} leaves ({reason})", group="group id",
-    member="member id", reason="left | session timeout | rebalance timeout | removed")
+MEMBER_LEFT = _event(TRANSITION, "member_left", "group {group}: {member} leaves ({reason})", group="group id", member="member id", reason="left | session timeout | rebalance timeout | removed")
 GROUP_ASSIGNED = _event(TRANSITION, "group_assigned", "group {group} generation {generation}: {assignment}", group="group id",
     generation="generation id", assignment="member id -> topic -> partitions")
 MEMBER_RECONCILED = _event(TRANSITION, "member_reconciled",
@@ -311,8 +317,7 @@ MEMBER_RECONCILED = _event(TRANSITION, "member_reconciled",
 GROUP_CONVERTED = _event(TRANSITION, "group_converted", "group {group}: from {before} to {after}, {members} members",
     group="group id", before="classic | consumer", after="consumer | classic", generation="group epoch, of a classic group generation id",
     members="count of those that are in it")
-OFFSETS_COMMITTED = _event(MESSAGE, "offsets_committed", "group {group} commits {topic}-{partition} at {offset}",
-    group="group id", **_TP, offset="next offset to read")
+OFFSETS_COMMITTED = _event(MESSAGE, "offsets_committed", "group {group} commits {topic}-{partition} at {offset}", group="group id", **_TP, offset="next offset to read")
 OFFSETS_DELETED = _event(MESSAGE, "offsets_deleted", "group {group} forgets where it was in {topic}-{partition}",
     group="group id", **_TP)
 TRANSACTION_PARTITION_LOADED = _event(TRANSITION, "transaction_partition_loaded",
@@ -385,8 +390,7 @@ TRUNCATION_NOTICED = _event(TRANSITION, "truncation_noticed",
     "{topic}-{partition}: position {offset} of leader epoch {epoch} is not in the log any more, which ends at {end_offset} there: {reaction}", **_TP,
     offset="position", epoch="leader epoch of the last record read", end_offset="where the log has come apart, -1: not known",
     end_epoch="leader epoch in front of it, -1: not known", reaction="go back | reset | give up")
-ASSIGNMENT_TAKEN = _event(TRANSITION, "assignment_taken", "reads {partitions}", partitions="topic -> partitions",
-    generation="generation id")
+ASSIGNMENT_TAKEN = _event(TRANSITION, "assignment_taken", "reads {partitions}", partitions="topic -> partitions", generation="generation id")
 PARTITIONS_REVOKED = _event(TRANSITION, "partitions_revoked", "gives up {partitions}, keeps {kept}", partitions="topic -> partitions",
     kept="topic -> partitions that it goes on reading", generation="generation id")
 

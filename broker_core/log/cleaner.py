@@ -114,13 +114,16 @@ class LogCleaner:
         found: list[LogToClean] = []
         busy = [work.log for work in self.under_way]
         for log in self.manager.compacted_logs():
-            if log in busy:
+            if log in busy or self._moves(log):
                 continue
             if len(log.segments) > 1 and (log.topic, log.partition) not in self.uncleanable:
                 parts = parts_of(log, now_ms)
                 if parts.cleanable_bytes:
                     found.append(parts)
         return found
+
+    def _moves(self, log: PartitionLog) -> bool:
+        return self.manager.futures.get(log.topic, log.partition) is not None
 
     def begin(self, now_ms: int) -> Cleaning | None:
         """Begin with the dirtiest log that is worth it; None: there is none. `advance` goes on with it."""
@@ -145,6 +148,8 @@ class LogCleaner:
         try:
             if self.manager.get(log.topic, log.partition) is not log:
                 raise CleaningAborted(f"{log.name} is no longer here")
+            if self._moves(log):
+                raise CleaningAborted(f"{log.name} moves to another directory")
             done = work.advance(most_bytes)
             if done:
                 self._cleaned(work)
@@ -172,7 +177,7 @@ class LogCleaner:
             bytes_after=stats.bytes_after, records_before=stats.records_before, records_after=stats.records_after,
             tombstones=stats.tombstones,
         )  # fmt: skip
-        self.manager.checkpoint_cleaner(self.manager.dir_of(log))
+        self.manager.checkpointing.cleaner(self.manager.dir_of(log))
 
     def uncleanable_logs(self) -> list[PartitionLog]:
         """Logs with a damaged batch, as far as they are still there."""

@@ -68,7 +68,7 @@ class LogLoading:
         return _Directory(log_dir, clean, points, starts, cleaned, manager.list_directory(log_dir, self.now_ms)[::-1])
 
     def advance(self, most_work: int | None = None) -> bool:
-        """Open logs until so much work was done (None: all). True when everything is open."""
+        """Open logs until so much work was done (None: all). True when everything is open. Raises TwoLogs."""
         work, enough = 0, self.opened + MOST_LOGS
         while self.directories:
             now = self.directories[0]
@@ -100,7 +100,7 @@ class LogLoading:
         self.checked += opening.checked
         if log.opening is None:
             log.cleaned_to = now.cleaned.get((log.topic, log.partition), 0)
-            self.manager.add_log(log)
             self.opened += 1
             now.opening = None
+            self.manager.opened(log)
         return work

@@ -14,8 +14,8 @@ Each log directory holds, beside the partitions,
 | `cleaner-offset-checkpoint` | up to where compacted logs have been cleaned |
 | `meta.properties` | whose directory it is |
 
-Nothing happens by itself here: the broker calls `run_retention`, `forget_producers`, `run_flush`, `checkpoint`,
-`delete_expired_files` when it is time (`log.retention.check.interval.ms` [5 min],
+Nothing happens by itself here: the broker calls `run_retention`, `forget_producers`, `run_flush`,
+`delete_expired_files` and those of `checkpointing` when it is time (`log.retention.check.interval.ms` [5 min],
 `log.flush.scheduler.interval.ms`, `log.flush.offset.checkpoint.interval.ms` [1 min]).
 
 A StorageError while a directory is read or written makes that directory fail (`fail_directory`):
@@ -31,9 +31,11 @@ from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Storage
 from broker_core.log import checkpoints
+from broker_core.log.checkpointing import Checkpointing
 from broker_core.log.config import LogConfig
 from broker_core.log.deletions import AT_ONCE, Deletions
 from broker_core.log.facts import Emit, no_journal
+from broker_core.log.futures import FutureLogs, TwoLogs, future_of
 from broker_core.log.loading import LogLoading
 from broker_core.log.partition_log import PartitionLog
 from broker_core.log.producers import EXPIRATION_MS
@@ -51,7 +53,7 @@ def partition_of(directory_name: str) -> TopicPartition | None:
 
 
 class LogManager:
-    """See the module. `get` and `logs` know only the directories that work."""
+    """See the module. `get` and `logs` know only the directories that work, and no copies that move (`futures`)."""
 
     def __init__(
         self,
@@ -74,17 +76,18 @@ class LogManager:
         self.emit = emit
         self.clean = False
         self.previous_broker_epoch = checkpoints.NO_BROKER_EPOCH
-        self._producer_expiration_ms = producer_expiration_ms
+        self.producer_expiration_ms = producer_expiration_ms
         self._topic_configs: dict[str, LogConfig] = dict(topic_configs or {})
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._high_watermarks: dict[TopicPartition, int] = {}
+        self.futures = FutureLogs(self)
+        self.checkpointing = Checkpointing(self)
         self._deletions = Deletions(storage)
         self._deleted = 0
 
     # --- start and stop ----------------------------------------------------------------------
 
     def load(self, now_ms: int) -> None:
-        """Open every log of every directory at one go, recovering what was not shut down cleanly."""
+        """Open every log of every directory at one go, recovering what was not shut down cleanly. Raises TwoLogs."""
         self.begin_loading(now_ms).advance()
 
     def begin_loading(self, now_ms: int) -> LogLoading:
@@ -104,10 +107,10 @@ class LogManager:
 
     def list_directory(self, log_dir: str, now_ms: int) -> list[tuple[str, TopicPartition]]:
         """(directory, topic and partition) of its logs. High watermarks are read, left-overs of deletions noted."""
-        self._high_watermarks |= checkpoints.read_offsets(self.storage, f"{log_dir}/{checkpoints.HIGH_WATERMARKS}")
+        self.checkpointing.read_marks(log_dir)
         found: list[tuple[str, TopicPartition]] = []
         for name in self.storage.list(log_dir):
-            key = partition_of(name)
+            key = partition_of(future_of(name) or name)
             if name.endswith(DELETE_SUFFIX):
                 self._deletions.add(now_ms + self.default_config.file_delete_delay_ms, f"{log_dir}/{name}")
             elif key is not None and key[0] != CLUSTER_METADATA:
@@ -118,15 +121,27 @@ class LogManager:
         self, directory: str, key: TopicPartition, now_ms: int, clean: bool, recovery_point: int, log_start: int
     ) -> PartitionLog:
         """A log that is there, to be opened in slices: recovered where it was not shut down cleanly."""
+        log_dir, _, name = directory.rpartition("/")
         return PartitionLog(
-            self.storage, directory, *key, self.config_of(key[0]), now_ms, emit=self.emit, clean=clean,
-            recovery_point=recovery_point, log_start_offset=log_start,
-            high_watermark=self._high_watermarks.get(key, 0), producer_expiration_ms=self._producer_expiration_ms,
-            in_slices=True,
+            self.storage, directory, *key, self.config_of(key[0]), now_ms,
+            emit=no_journal if future_of(name) else self.emit, clean=clean, recovery_point=recovery_point,
+            log_start_offset=log_start, high_watermark=self.checkpointing.marks_below(log_dir, key),
+            producer_expiration_ms=self.producer_expiration_ms, in_slices=True,
         )  # fmt: skip
 
+    def opened(self, log: PartitionLog) -> None:
+        """One that was found is open now. Raises TwoLogs."""
+        twin = self.get(log.topic, log.partition)
+        if future_of(log.directory.rpartition("/")[2]):
+            log.update_high_watermark(self.checkpointing.mark_of(log))
+            self.futures.add(log)
+        elif twin is not None:
+            raise TwoLogs(twin.directory, log.directory)
+        else:
+            self.add_log(log)
+
     def add_log(self, log: PartitionLog) -> None:
-        """It is open now."""
+        """It is the current log of its partition."""
         self._logs[log.topic, log.partition] = log
 
     def read_or_empty(self, log_dir: str, name: str) -> dict[TopicPartition, int]:
@@ -144,9 +159,9 @@ class LogManager:
         """
         for log_dir in self.live_dirs():
             try:
-                for log in self._logs_in(log_dir):
+                for log in self.logs_in(log_dir):
                     log.close()
-                self._checkpoint_directory(log_dir)
+                self.checkpointing.directory(log_dir)
                 checkpoints.write_clean_shutdown(self.storage, log_dir, broker_epoch)
             except StorageError as error:
                 self.fail_directory(log_dir, str(error))
@@ -165,9 +180,10 @@ class LogManager:
         now_ms: int = 0,
         is_new: bool = True,
     ) -> PartitionLog:
-        """The log of a partition; a new one goes to the directory with the fewest. Raises StorageError.
+        """The log of a partition; a new one goes where it was wished for, or to the directory with the fewest.
 
         One that is not `is_new` may lie in a directory that is offline: it is not made a second time.
+        Raises StorageError.
         """
         if config is not None:
             self._topic_configs[topic] = config
@@ -181,13 +197,15 @@ class LogManager:
         return log
 
     def _create(self, topic: str, partition: int, topic_id: uuid.UUID, now_ms: int) -> PartitionLog:
-        log_dir = self._emptiest_dir()
+        log_dir = self.futures.wished.pop((topic, partition), None) or self._emptiest_dir()
         log = PartitionLog(
             self.storage, f"{log_dir}/{topic}-{partition}", topic, partition, self.config_of(topic), now_ms,
-            emit=self.emit, topic_id=topic_id, producer_expiration_ms=self._producer_expiration_ms,
+            emit=self.emit, topic_id=topic_id, producer_expiration_ms=self.producer_expiration_ms,
         )  # fmt: skip
         self._logs[topic, partition] = log
-        self._high_watermarks.pop((topic, partition), None)
+        self.checkpointing.forget_mark(log_dir, (topic, partition))
+        if len(self.log_dirs) > 1:
+            log.fact(events.REPLICA_PLACED, directory=log_dir)
         return log
 
     def _emptiest_dir(self) -> str:
@@ -197,29 +215,38 @@ class LogManager:
         if len(live) == 1:
             return live[0]
         counts = dict.fromkeys(live, 0)
-        for log in self._logs.values():
+        for log in (*self._logs.values(), *self.futures.logs()):
             counts[self.dir_of(log)] += 1
         return min(live, key=counts.__getitem__)
 
     def delete(self, topic: str, partition: int, now_ms: int) -> None:
-        """Rename the directory to `...-delete`; its files go `file.delete.delay.ms` later."""
+        """The topic is gone: its log, and a copy that was on its way."""
         log = self._logs.pop((topic, partition), None)
-        self._high_watermarks.pop((topic, partition), None)
-        if log is None:
-            return
+        if log is not None:
+            size, first = log.size_bytes, log.segments[0].base_offset
+            self.retire(log, now_ms)
+            log.fact(events.SEGMENT_DELETED, base_offset=first, reason="topic deleted", bytes=size)
+        self.futures.delete(topic, partition, now_ms)
+
+    def retire(self, log: PartitionLog, now_ms: int) -> None:
+        """Rename the directory to `...-delete`; its files go `file.delete.delay.ms` later. Raises StorageError."""
+        self.checkpointing.forget_mark(self.dir_of(log), (log.topic, log.partition))
         self._deleted += 1
-        unique = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.broker_id}/{topic}-{partition}/{now_ms}/{self._deleted}").hex
-        size = log.size_bytes
-        log.rename_for_delete(unique)
+        name = f"{self.broker_id}/{log.topic}-{log.partition}/{now_ms}/{self._deleted}"
+        log.rename_for_delete(uuid.uuid5(uuid.NAMESPACE_OID, name).hex)
         self._deletions.add(now_ms + log.config.file_delete_delay_ms, log.directory)
-        log.fact(events.SEGMENT_DELETED, base_offset=log.segments[0].base_offset, reason="topic deleted", bytes=size)
 
     def logs(self) -> list[PartitionLog]:
-        """Every log, in the order of topic and partition."""
+        """Every current log, in the order of topic and partition."""
         return [self._logs[key] for key in sorted(self._logs)]
 
-    def _logs_in(self, log_dir: str) -> list[PartitionLog]:
-        return [log for log in self.logs() if self.dir_of(log) == log_dir]
+    def all_logs(self) -> list[PartitionLog]:
+        """Current ones, then the copies that move."""
+        return [*self.logs(), *self.futures.logs()]
+
+    def logs_in(self, log_dir: str) -> list[PartitionLog]:
+        """All that lie in a directory."""
+        return [log for log in self.all_logs() if self.dir_of(log) == log_dir]
 
     @staticmethod
     def dir_of(log: PartitionLog) -> str:
@@ -237,6 +264,7 @@ class LogManager:
         gone = [key for key in sorted(self._logs) if self.dir_of(self._logs[key]) == log_dir]
         for key in gone:
             del self._logs[key]
+        self.futures.forget_below(log_dir)
         self._deletions.forget_below(log_dir)
         self.emit(events.DISK_FAULT, path=log_dir, error=reason, operation="log directory offline")
         if self.on_failure is not None:
@@ -257,21 +285,21 @@ class LogManager:
     def update_topic_config(self, topic: str, config: LogConfig) -> None:
         """A topic's settings have changed: they hold from the next append on."""
         self._topic_configs[topic] = config
-        for log in self.logs():
+        for log in self.all_logs():
             if log.topic == topic:
                 log.config = config
 
     def update_default_config(self, config: LogConfig) -> None:
         """The broker's settings have changed, for topics without their own."""
         self.default_config = config
-        for log in self.logs():
+        for log in self.all_logs():
             if log.topic not in self._topic_configs:
                 log.config = config
 
     def update_producer_expiration(self, expiration_ms: int) -> None:
         """`producer.id.expiration.ms` has changed."""
-        self._producer_expiration_ms = expiration_ms
-        for log in self.logs():
+        self.producer_expiration_ms = expiration_ms
+        for log in self.all_logs():
             log.producers.expiration_ms = expiration_ms
 
     # --- work that the broker schedules ------------------------------------------------------
@@ -282,7 +310,7 @@ class LogManager:
         Of compacted logs the cleaner deletes them.
         """
         count = 0
-        for log in self.logs():
+        for log in self.all_logs():
             if not log.config.is_compacted:
                 count += self.delete_old_segments_of(log, now_ms)
         return count
@@ -304,18 +332,10 @@ class LogManager:
         """Logs whose `cleanup.policy` has `compact`, in the order of topic and partition."""
         return [self._logs[key] for key in sorted(key for key, log in self._logs.items() if log.config.is_compacted)]
 
-    def checkpoint_cleaner(self, log_dir: str) -> None:
-        """Write `cleaner-offset-checkpoint`: how far each log has been cleaned."""
-        offsets = {(log.topic, log.partition): log.cleaned_to for log in self._logs_in(log_dir) if log.cleaned_to}
-        try:
-            checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.CLEANER_OFFSETS}", offsets)
-        except StorageError as error:
-            self.fail_directory(log_dir, str(error))
-
     def run_flush(self, now_ms: int) -> int:
         """Flush the logs for which it is time. Returns how many."""
         count = 0
-        for log in self.logs():
+        for log in self.all_logs():
             try:
                 count += log.maybe_flush(now_ms)
             except StorageError as error:
@@ -325,13 +345,13 @@ class LogManager:
     @property
     def has_deleted(self) -> bool:
         """Whether files that were deleted wait for `file.delete.delay.ms`."""
-        waiting = (due for log in self._logs.values() for due, _ in log.deleted_files)
+        waiting = (due for log in self.all_logs() for due, _ in log.deleted_files)
         return self._deletions.wait or any(due != AT_ONCE for due in waiting)
 
     def end_delay_of_deleted(self) -> None:
         """What was deleted up to now may go, as if `file.delete.delay.ms` were over."""
         self._deletions.end_delay()
-        for log in self._logs.values():
+        for log in self.all_logs():
             log.deleted_files = [(AT_ONCE, path) for _, path in log.deleted_files]
 
     def delete_expired_files(self, now_ms: int, most: int | None = None) -> bool:
@@ -347,53 +367,14 @@ class LogManager:
 
     def _delete_expired(self, now_ms: int, most: int | None) -> bool:
         done = 0
-        for log in self.logs():
+        for log in self.all_logs():
             if log.deleted_files:
                 done += log.delete_expired_files(now_ms, None if most is None else most - done)
                 if done == most:
                     return False
         return self._deletions.remove(now_ms, most, done)
 
-    def checkpoint(self) -> None:
-        """Write recovery points, log starts and high watermarks of every directory."""
-        for log_dir in self.live_dirs():
-            try:
-                self._checkpoint_directory(log_dir)
-            except StorageError as error:
-                self.fail_directory(log_dir, str(error))
-
-    def _checkpoint_directory(self, log_dir: str) -> None:
-        logs = self._logs_in(log_dir)
-        points = {(log.topic, log.partition): log.recovery_point for log in logs}
-        starts = {
-            (log.topic, log.partition): log.log_start_offset
-            for log in logs
-            if log.log_start_offset > log.segments[0].base_offset
-        }
-        checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.RECOVERY_POINTS}", points)
-        checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.LOG_STARTS}", starts)
-        if any(log.cleaned_to for log in logs):
-            self.checkpoint_cleaner(log_dir)
-        self._write_high_watermarks(log_dir, logs)
-
-    def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int] | None = None) -> None:
-        """Write `replication-offset-checkpoint`: each log's own high watermark, or the ones given."""
-        for key, offset in (high_watermarks or {}).items():
-            if key in self._logs:
-                self._logs[key].update_high_watermark(offset)
-        for log_dir in self.live_dirs():
-            try:
-                self._write_high_watermarks(log_dir, self._logs_in(log_dir))
-            except StorageError as error:
-                self.fail_directory(log_dir, str(error))
-
-    def _write_high_watermarks(self, log_dir: str, logs: Sequence[PartitionLog]) -> None:
-        marks = {(log.topic, log.partition): log.high_watermark for log in logs}
-        self._high_watermarks.update(marks)
-        checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.HIGH_WATERMARKS}", marks)
-
     def high_watermark_checkpoint(self, topic: str, partition: int) -> int:
-        """The checkpointed high watermark (0 when there is none), never behind the log end."""
-        mark = self._high_watermarks.get((topic, partition), 0)
+        """See `Checkpointing.mark_of`; 0 where there is no log."""
         log = self._logs.get((topic, partition))
-        return mark if log is None else max(log.log_start_offset, min(mark, log.log_end_offset))
+        return 0 if log is None else self.checkpointing.mark_of(log)

@@ -32,6 +32,7 @@ from broker_core.metadata.registration import PartitionRegistration
 from broker_core.replication.fetch_session import NIL
 from broker_core.replication.fetcher_manager import FetcherManager
 from broker_core.replication.isr_changes import IsrChanges
+from broker_core.replication.moves import REPLICA_STOPPED, ReplicaMoves
 from broker_core.replication.partition import FAILED, Partition, PartitionHost
 from broker_core.wire.errors import ErrorCode
 
@@ -46,6 +47,7 @@ class LeadershipHost(PartitionHost, Protocol):
     node: Node
     partitions_by_name: dict[tuple[str, int], Partition]
     log_manager: LogManager
+    moves: ReplicaMoves
     log_config_of: Callable[[str], Any]
     on_leadership: Callable[[Led, Led], None] | None
 
@@ -130,6 +132,7 @@ class Leadership:
         log = host.log_manager.get_or_create(topic, index, config, topic_id, host.node.wall_ms(), is_new)
         log.update_high_watermark(host.log_manager.high_watermark_checkpoint(topic, index))
         partition = host.partitions_by_name[topic, index] = Partition(host, topic, index, topic_id, log)
+        host.moves.resume(partition)
         return partition
 
     # -- stop -------------------------------------------------------------------------------
@@ -162,13 +165,14 @@ class Leadership:
             if self.isr_changes.queue is not None:
                 self.isr_changes.queue.drop(partition)
             self.fetchers.remove(partition)
+            host.moves.end((topic, index), REPLICA_STOPPED)
             if stop.delete:
                 del host.partitions_by_name[topic, index]
             partition.go_offline()
             host.node.emit(
                 events.REPLICA_STOPPED, topic=topic, partition=index, deleted=stop.delete
             )
-        if stop.delete and host.log_manager.get(topic, index) is not None:
+        if stop.delete:
             host.log_manager.delete(topic, index, host.node.wall_ms())
         return ErrorCode.NONE
 

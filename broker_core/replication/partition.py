@@ -16,8 +16,8 @@ Worked example, ISR [1, 2, 3], leader 1 with log end 10:
 A request names the leader epoch that its sender knows (KIP-320); the partition compares:
 older than here => FENCED_LEADER_EPOCH, newer => UNKNOWN_LEADER_EPOCH.
 
-Kafka: kafka.cluster.Partition. As in 3.9 the high watermark stands still while the ISR is smaller
-than `min.insync.replicas` (KIP-966), and that minimum is never more than the replicas that there are.
+Kafka: kafka.cluster.Partition. As in 3.9 the high watermark stands still while the ISR is smaller than
+`min.insync.replicas` (KIP-966), never more than the replicas that there are.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ class PartitionHost(Protocol):
     def isr_eligible(self, broker_id: int) -> bool: ...
 
     def storage_failed(self, partition: Partition | None, error: StorageError) -> None: ...
+
+    def starts_of_copies(self, topic: str, index: int) -> list[int]: ...
 
 
 class Partition:
@@ -224,8 +226,7 @@ class Partition:
     @property
     def min_isr(self) -> int:
         """`min.insync.replicas`, at most the number of replicas."""
-        wanted = self.log.min_insync_replicas
-        replicas = len(self.remote) + 1
+        wanted, replicas = self.log.min_insync_replicas, len(self.remote) + 1
         return wanted if wanted < replicas else replicas
 
     def lacks_replicas(self, in_sync: int) -> bool:
@@ -251,8 +252,7 @@ class Partition:
         if info.duplicate:
             host.node.emit(
                 events.DUPLICATE_BATCH, topic=self.topic, partition=self.index, base_offset=info.first_offset,
-                last_offset=info.last_offset,
-            )
+                last_offset=info.last_offset)  # fmt: skip
         else:
             host.meters.bytes_in += info.bytes
             host.meters.messages_in += info.last_offset - info.first_offset + 1
@@ -375,10 +375,10 @@ class Partition:
 
     @property
     def low_watermark(self) -> int:
-        """The highest log start offset that all replicas on live brokers have reached (DeleteRecords waits for it)."""
-        alive = self.host.isr_eligible
+        """The log start offset that all replicas on live brokers have reached, and a moving copy (DeleteRecords)."""
+        alive, copies = self.host.isr_eligible, self.host.starts_of_copies(self.topic, self.index)
         others = [replica.log_start_offset for broker, replica in self.remote.items() if alive(broker)]
-        return min([self.log.log_start_offset, *others])
+        return min([self.log.log_start_offset, *others, *copies])
 
     def log_start_moved(self) -> None:
         """Records were deleted: readers are told with their next answer."""

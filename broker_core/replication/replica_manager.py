@@ -6,6 +6,7 @@
 | Fetch                  | `fetching`, `reading`    | the fetch purgatory     |
 | ListOffsets, OffsetsForLeaderEpoch | `offsets`    |                         |
 | DeleteRecords          | `offsets`                | the delete purgatory    |
+| AlterReplicaLogDirs    | `moves`                  |                         |
 | (what the controller decides) | `taking_over`, `leadership` |                  |
 
 On its own it shrinks ISRs (every half `replica.lag.time.max.ms`), writes high watermarks to
@@ -41,6 +42,7 @@ from broker_core.replication.fetching import Fetching
 from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.leadership import Leadership, Led
 from broker_core.replication.meters import Meters
+from broker_core.replication.moves import DIRECTORY_OFFLINE, ReplicaMoves
 from broker_core.replication.offsets import Offsets
 from broker_core.replication.partition import FAILED, Partition
 from broker_core.replication.protections import Protections
@@ -121,6 +123,7 @@ class ReplicaManager:
             node, self.broker_id, self.broker_epoch, alter_partition, self.isr_changes.answered
         )
         self.fetchers = FetcherManager(self, rpc, node_name_of, config["num.replica.fetchers"])
+        self.moves = ReplicaMoves(self, config["num.replica.alter.log.dirs.threads"] or len(self.log_manager.log_dirs))
         self.leadership = Leadership(self, self.fetchers, self.isr_changes)
         self.taking_over = TakingOver(node, self.leadership, partitions)
         self.appending = Appending(node, partitions, self.produce_purgatory, self.missing, self.storage_failed)
@@ -142,6 +145,7 @@ class ReplicaManager:
         """A controlled end: no fetcher, no timer; high watermarks are written once more."""
         self.taking_over.close()
         self.fetchers.close()
+        self.moves.close()
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
@@ -163,7 +167,7 @@ class ReplicaManager:
         marks = {key: partition.log.high_watermark for key, partition in self.partitions_by_name.items()}
         if marks != self._checkpointed:
             self._checkpointed = marks
-            self.log_manager.checkpoint_high_watermarks()
+            self.log_manager.checkpointing.high_watermarks()
 
     # -- from the controller ----------------------------------------------------------------
     def in_turn(self, method: Callable[..., Any], *args: Any) -> None:
@@ -241,6 +245,11 @@ class ReplicaManager:
         """Whether a broker may be in an ISR at all."""
         return self.isr_changes.eligible(broker_id)
 
+    def starts_of_copies(self, topic: str, index: int) -> list[int]:
+        """Where the copy of a replica begins that moves to another directory; none where it does not move."""
+        found = self.log_manager.futures.get(topic, index)
+        return [] if found is None else [found.log_start_offset]
+
     def storage_failed(self, partition: Partition | None, error: StorageError) -> None:
         """A disk said no: its directory goes offline, and every replica in it."""
         if partition is not None:
@@ -254,7 +263,12 @@ class ReplicaManager:
         if self.isr_changes.queue is not None:
             self.isr_changes.queue.drop(partition)
         self.fetchers.remove(partition)
+        self.moves.end((partition.topic, partition.index), DIRECTORY_OFFLINE)
         partition.go_offline(FAILED)
+
+    def moved(self, partition: Partition) -> None:
+        """Its log lies in another directory, whose file of high watermarks does not know it yet."""
+        self._checkpointed.pop((partition.topic, partition.index), None)
 
     def directory_failed(self, log_dir: str, gone: list[tuple[str, int]]) -> None:
         """The log manager has given up a directory with these partitions."""
@@ -262,6 +276,7 @@ class ReplicaManager:
         for key in gone:
             if key in self.partitions_by_name:
                 self.fail(self.partitions_by_name[key])
+        self.moves.directory_failed(log_dir)
         if self.on_leadership is not None and led:
             self.on_leadership([], led)
         if self.on_directory_failure is not None:

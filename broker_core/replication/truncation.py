@@ -23,6 +23,7 @@ follower 1->0, log end 1:
 from __future__ import annotations
 
 from broker_core.kernel.node import Node
+from broker_core.log.partition_log import PartitionLog
 from broker_core.replication.follower_state import FETCHING, TRUNCATING, FollowerState
 from broker_core.replication.protections import Protections
 
@@ -55,7 +56,7 @@ class Truncation:
         """The leader's log of `epoch` ends at `end_offset`: cut ours; False when nothing changed."""
         log = state.partition.log
         before = (log.log_end_offset, log.leader_epochs.latest_epoch)
-        offset = min(self._target(state, epoch, end_offset), log.log_end_offset)
+        offset = min(end_in_common(log, epoch, end_offset), log.log_end_offset)
         log.truncate_to(offset, "leader epoch")
         if self.protections.empty_epochs_truncate:
             log.leader_epochs.truncate_from_end(offset)
@@ -70,13 +71,14 @@ class Truncation:
         latest = state.partition.log.leader_epochs.latest_epoch
         return epoch == UNDEFINED or latest in (UNDEFINED, epoch)
 
-    def _target(self, state: FollowerState, epoch: int, end_offset: int) -> int:
-        log = state.partition.log
-        if end_offset == UNDEFINED:
-            return log.high_watermark
-        if epoch == UNDEFINED:
-            return end_offset
-        own_epoch, own_end = log.leader_epochs.end_offset_for(epoch)
-        if own_epoch == UNDEFINED:
-            return end_offset
-        return own_end if own_epoch != epoch else min(own_end, end_offset)
+
+def end_in_common(log: PartitionLog, epoch: int, end_offset: int) -> int:
+    """Up to where `log` agrees with one whose largest epoch that is not above ours, `epoch`, ends at `end_offset`."""
+    if end_offset == UNDEFINED:
+        return log.high_watermark
+    if epoch == UNDEFINED:
+        return end_offset
+    own_epoch, own_end = log.leader_epochs.end_offset_for(epoch)
+    if own_epoch == UNDEFINED:
+        return end_offset
+    return own_end if own_epoch != epoch else min(own_end, end_offset)

@@ -28,7 +28,8 @@ from typing import Any
 
 import orjson
 
-from broker_core.broker.broker import BrokerFactory, log_dirs
+from broker_core.broker.addresses import log_dirs
+from broker_core.broker.broker import BrokerFactory
 from broker_core.broker.stages import StageCosts
 from broker_core.cluster.kraft.cluster import KRaftJoin
 from broker_core.cluster.kraft.controller_node import ControllerFactory

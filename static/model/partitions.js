@@ -6,6 +6,7 @@
  * `forked` of a log: from there on it is another one than the leader that was elected, until it is cut there. A follower that is
  * cut behind that place goes on with the leader's records: what stands between `forked` and `joined` is another history.
  * `damaged` of a log: offsets whose bytes a bit flip has changed on that disk, until they are cut. The cluster does not know.
+ * `directory` of a log: in which log directory it lies, of a broker that has several; `moving`: in which one a copy of it grows.
  * `refuses` of a follower's log: its end, while what the leader sends from there on does not go into it.
  *
  * A log keeps the last batches it has taken, as [base offset, last offset, CRC, bytes]: two replicas
@@ -160,6 +161,14 @@ function setEnd(draft, params, { node }) {
  * The batches of an append. A follower that catches up takes several of the leader's at once, and the event names the
  * checksum of the last one alone: those that the leader is known to have there are told one by one.
  */
+/** Of a broker with several log directories: in which one its replica lies from now on. */
+function lieIn(draft, params, { node }) {
+  const log = logOf(draft, params, node);
+  if (!log) return;
+  log.directory = params.directory;
+  delete log.moving;
+}
+
 function batchesOf({ leader, logs }, { base_offset: base, last_offset: last, crc = null, bytes = 0 }, node) {
   const theirs = brokerOf(node) === String(leader) ? [] : logs[leader]?.tail ?? [];
   const inside = theirs.filter(([from, to]) => from >= base && to <= last);
@@ -280,5 +289,15 @@ export const partitions = {
   log_start_moved(draft, params, { node }) {
     const log = logOf(draft, params, node);
     if (log) log.start = params.offset;
+  },
+  replica_placed: lieIn,
+  replica_moved: lieIn,
+  replica_move_begun(draft, params, { node }) {
+    const log = logOf(draft, params, node);
+    if (log) Object.assign(log, { directory: params.before, moving: params.directory });
+  },
+  replica_move_ended(draft, params, { node }) {
+    const log = logOf(draft, params, node);
+    if (log) delete log.moving;
   },
 };

@@ -18,7 +18,7 @@ export const LOUD = new Set([
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
   "assignment_changed", "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
   "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "file_given_up", "logs_loading", "log_cleaning", "log_cleaned",
-  "log_uncleanable", "group_state",
+  "log_uncleanable", "replica_placed", "replica_move_begun", "replica_move_ended", "replica_moved", "group_state",
   "member_joined", "member_left", "member_reconciled", "group_converted", "send_failed", "client_software", "ensemble_epoch",
   "ensemble_truncated", "quorum_voters",
 ]);
@@ -27,7 +27,7 @@ const BAD = new Set([
   "command_refused", "controller_fenced", "replica_fenced", "send_failed", "truncated", "broker_refused", "request_queue_full",
   "isr_change_refused", "log_uncleanable", "log_recovered",
 ]);
-const GOOD = new Set(["broker_added", "broker_id_generated", "process_started", "process_resumed", "isr_expanded", "broker_registered"]);
+const GOOD = new Set(["broker_added", "broker_id_generated", "process_started", "process_resumed", "isr_expanded", "broker_registered", "replica_moved"]);
 const TURN = new Set(["ensemble_epoch", "leader_elected", "controller_elected", "became_leader"]);
 
 /** Of the states of the quorum's replicas only the candidacies: who wins is told as the controller that it is. */
@@ -52,6 +52,7 @@ const MERGED = {
   link_changed: ["delay_us", "drop", "partitioned", "jitter_us", "duplicate", "reorder", "bandwidth"],
   leader_epoch_renewed: [], replica_fenced: ["topic", "partition", "epoch"], client_software: ["software"],
   connection_opened: [], connection_closed: ["reason"], config_changed: ["resource", "name"], log_start_moved: [], log_cleaned: [],
+  replica_placed: ["directory"], replica_move_begun: ["before", "directory"], replica_move_ended: ["directory", "reason"], replica_moved: ["directory"],
 };
 const CUT_AT = { log_recovered: "end", truncated: "after" };
 const ONE_MOMENT_US = 300_000;

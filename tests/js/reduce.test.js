@@ -141,6 +141,20 @@ test("events about topics and brokers that are not known do no harm", () => {
   assert.deepEqual(reduce(cluster, strange).topics, cluster.topics);
 });
 
+test("a replica lies in a log directory, a copy of it grows in another one and takes its place", () => {
+  const about = { topic: "orders", partition: 0 };
+  const place = (...events) => {
+    const { directory, moving } = orders(reduce(cluster, events.map(([code, params]) => event(code, "broker-1", { ...about, ...params })))).logs[1];
+    return [directory, moving];
+  };
+  const placed = ["replica_placed", { directory: "data/a" }];
+  const begun = ["replica_move_begun", { before: "data/a", directory: "data/b", reached: 0, end: 9 }];
+  assert.deepEqual(place(placed), ["data/a", undefined]);
+  assert.deepEqual(place(placed, begun), ["data/a", "data/b"]);
+  assert.deepEqual(place(placed, begun, ["replica_moved", { before: "data/a", directory: "data/b" }]), ["data/b", undefined]);
+  assert.deepEqual(place(placed, begun, ["replica_move_ended", { directory: "data/b", reason: "asked for" }]), ["data/a", undefined]);
+});
+
 test("the next thing to try leads from a topic to a kill to a restart", () => {
   const step = (state) => advice(state, Object.keys(state.topics)[0] ?? null, "0");
   assert.equal(step(reduce(EMPTY, started)).command.do, "create_topic");

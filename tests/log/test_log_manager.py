@@ -99,7 +99,7 @@ def test_checkpoint_files_are_kafkas() -> None:
         log.append_as_leader(batch(number), 0, NOW)
         log.update_high_watermark(number - 1)
         log.delete_records_before(1)
-    manager.checkpoint()
+    manager.checkpointing.everything()
     assert storage.read_text("d/replication-offset-checkpoint") == "0\n2\norders 2 1\norders 10 9\n"
     assert storage.read_text("d/log-start-offset-checkpoint") == "0\n2\norders 2 1\norders 10 1\n"
     assert storage.read_text("d/recovery-point-offset-checkpoint") == "0\n2\norders 2 0\norders 10 0\n"
@@ -110,7 +110,7 @@ def test_damaged_checkpoints_cost_a_scan_and_no_data() -> None:
     storage = MemoryStorage()
     manager = started(storage, ("d",))
     manager.get_or_create("orders", 0, now_ms=NOW).append_as_leader(batch(3), 0, NOW)
-    manager.checkpoint()
+    manager.checkpointing.everything()
     for text in ("", "7\n0\n", "0\n2\norders 0 1\n", "0\n1\norders 0\n", "0\n1\norders 0 x\n"):
         storage.write_text("d/recovery-point-offset-checkpoint", text)
         assert [offsets(log) for log in started(storage, ("d",)).logs()] == [[0, 1, 2]]

@@ -261,6 +261,27 @@ def _alter(k: Script) -> None:
     k("describe after all that", ApiKey.DESCRIBE_CONFIGS, 4, wanted)
 
 
+def directories(k: Script) -> None:
+    """AlterReplicaLogDirs, of a broker that has one directory."""
+    make_topic(k, "placed", 2)
+    described = k.ask(ApiKey.DESCRIBE_LOG_DIRS, 2, m.DescribeLogDirsRequest(topics=None))
+    own = described.results[0].log_dir
+    a = m.AlterReplicaLogDirsRequest
+
+    def into(path: str, topic: str, *partitions: int) -> Any:
+        return a.AlterReplicaLogDir(path=path, topics=[a.AlterReplicaLogDirTopic(name=topic, partitions=list(partitions))])
+
+    for version in (1, 2):
+        for title, dirs in (
+            ("where it lies", [into(own, "placed", 0)]), ("nowhere", [into("/nowhere", "placed", 0, 1)]),
+            ("relative", [into(own[1:], "placed", 0)]), ("a slash behind", [into(own + "/", "placed", 0)]), ("empty", [into("", "placed", 0)]),
+            ("partition 9", [into(own, "placed", 9)]), ("unknown topic", [into(own, "missing", 0)]),
+            ("long name", [into(own, "x" * 240, 0)]), ("long name, nowhere", [into("/nowhere", "x" * 240, 0)]),
+            ("two", [into(own, "placed", 0, 1)]), ("twice", [into(own, "placed", 0), into("/nowhere", "placed", 0)]), ("none", []),
+        ):  # fmt: skip
+            k(title, ApiKey.ALTER_REPLICA_LOG_DIRS, version, a(dirs=dirs))
+
+
 def others(k: Script) -> None:
     """DescribeLogDirs, FindCoordinator, ElectLeaders, reassignments."""
     make_topic(k, "lying", 2)

@@ -39,6 +39,7 @@ SCRIPTS: dict[str, Callable[[Script], None]] = {
     "topics": script_admin.topics,
     "settings": script_admin.settings,
     "other admin requests": script_admin.others,
+    "directories": script_admin.directories,
     "malformed": script_admin.malformed,
     "refused": script_refused.refused,
     "records that lie": script_hostile.hostile_records,
@@ -52,7 +53,7 @@ SETTINGS = {
 }  # fmt: skip
 THREE = {"three brokers": script_three.three_brokers}
 NOT_IMPLEMENTED = {
-    "ALTER_REPLICA_LOG_DIRS", "DESCRIBE_CLIENT_QUOTAS", "ALTER_CLIENT_QUOTAS", "DESCRIBE_USER_SCRAM_CREDENTIALS",
+    "DESCRIBE_CLIENT_QUOTAS", "ALTER_CLIENT_QUOTAS", "DESCRIBE_USER_SCRAM_CREDENTIALS",
     "ALTER_USER_SCRAM_CREDENTIALS", "UPDATE_FEATURES", "ENVELOPE",
 }  # fmt: skip
 PARTS = "Kafka cuts messages that were converted for an old client at the size that they had before"

@@ -45,6 +45,7 @@ OF_BROKERS: dict[str, Callable[[Script], None]] = {
     "topics": script_admin.topics,
     "settings": script_admin.settings,
     "other admin requests": script_admin.others,
+    "directories": script_admin.directories,
     "malformed": script_admin.malformed,
     "refused": script_refused.refused,
     "topics of the cluster": script_hostile.internal_topics,

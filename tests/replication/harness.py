@@ -37,7 +37,7 @@ CONFIG = {
     "replica.lag.time.max.ms": 30_000, "replica.fetch.backoff.ms": 1000, "replica.socket.timeout.ms": 30_000,
     "replica.fetch.wait.max.ms": 500, "replica.fetch.min.bytes": 1, "replica.fetch.max.bytes": 1048576,
     "replica.fetch.response.max.bytes": 10485760, "replica.high.watermark.checkpoint.interval.ms": 5000,
-    "num.replica.fetchers": 1, "max.incremental.fetch.session.cache.slots": 1000, "fetch.max.bytes": 57671680,
+    "num.replica.fetchers": 1, "num.replica.alter.log.dirs.threads": None, "max.incremental.fetch.session.cache.slots": 1000, "fetch.max.bytes": 57671680,
 }  # fmt: skip
 
 

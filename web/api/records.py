@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.broker.broker import log_dirs
+from broker_core.broker.addresses import log_dirs
 from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node
 from broker_core.kernel.problems import problem, told

@@ -59,6 +59,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.DELETE_ACLS: security.delete_acls,
     ApiKey.DESCRIBE_CONFIGS: configs.describe,
     ApiKey.LIST_CONFIG_RESOURCES: configs.list_resources,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: log_dirs.alter,
     ApiKey.DESCRIBE_LOG_DIRS: log_dirs.describe,
     ApiKey.SASL_AUTHENTICATE: security.sasl_authenticate,
     ApiKey.CREATE_DELEGATION_TOKEN: security.create_token,

@@ -78,6 +78,7 @@ class KRaftCluster:
     connections = CONNECTIONS
     lifecycle: BrokerLifecycle
     _directories: dict[str, uuid.UUID]
+    _assignments: DirectoryAssignments
     _forwarding: ControllerChannel
     _channel: ControllerChannel
 
@@ -109,8 +110,9 @@ class KRaftCluster:
             member, process, self._to_controller(HEARTBEATS, session_ms), list(self._directories.values()),
             logs.read_previous_epoch(), member.admitted,
         )  # fmt: skip
-        assignments = DirectoryAssignments(member, self.lifecycle, self._channel, self._directories)
-        self.publisher.applied = assignments.check
+        self._assignments = DirectoryAssignments(member, self.lifecycle, self._channel, self._directories)
+        self.publisher.applied = self._assignments.check
+        self.publisher.directories = self._directories
         process.loader.publishers.append(self.publisher)
         process.start()
         self.lifecycle.start()
@@ -216,6 +218,12 @@ class KRaftCluster:
         directory = self._directories.get(log_dir)
         if directory is not None:
             self.lifecycle.directory_failed(directory)
+
+    def assign_directory(
+        self, topic_id: uuid.UUID, partition: int, log_dir: str, done: Callable[[Any], None] | None, context: Any
+    ) -> bool:
+        self._assignments.promise((topic_id, partition), log_dir, done, context)
+        return True
 
 
 @dataclass(slots=True)

@@ -10,12 +10,15 @@ the broker chooses, so the first record says "unassigned", and the broker tells:
 
 From then on a heartbeat with "directory b is offline" is enough: the controller elects others for what lies there.
 What is not answered is sent again with the next assignment, or after half a second. Source: AssignmentsManager.
+
+A replica that moves to another directory (`replication.moves`) is assigned to it before it lies there: the copy takes
+the log's place when the controller has agreed (`promise`). A move that ends early is taken back the same way.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from broker_core.cluster.kraft.channel import ControllerChannel
@@ -29,10 +32,12 @@ AGAIN_US = 500_000
 MOST = 2_250
 """Assignments in one request."""
 Replica = tuple[uuid.UUID, int]  # topic id, partition
+Agreed = tuple[Callable[[Any], None], Any]
 
 
 class DirectoryAssignments:
-    """`waiting`: replicas of which the log does not say (yet) where they are. `directories`: log directory -> id."""
+    """`waiting`: replicas of which the log does not say (yet) where they are. `directories`: log directory -> id.
+    `promised`: of those that are about to lie elsewhere, where; `agreed`: who waits for the controller's word on it."""
 
     def __init__(
         self, member: Member, lifecycle: BrokerLifecycle, channel: ControllerChannel,
@@ -43,6 +48,8 @@ class DirectoryAssignments:
         self.channel = channel
         self.directories = directories
         self.waiting: dict[Replica, uuid.UUID] = {}
+        self.promised: dict[Replica, uuid.UUID] = {}
+        self.agreed: dict[Replica, Agreed] = {}
         self._in_flight = False
 
     def check(self, changes: Sequence[ReplicaChange]) -> None:
@@ -51,12 +58,33 @@ class DirectoryAssignments:
             replica, actual = (change.topic_id, change.partition), self._actual(change)
             if actual is None or actual == self._recorded(change):
                 self.waiting.pop(replica, None)
+                self._agree(replica)
             else:
                 self.waiting[replica] = actual
         self._send()
 
+    def promise(self, replica: Replica, log_dir: str, done: Callable[[Any], None] | None, context: Any) -> None:
+        """It is going to lie there; `done(context)` when the controller has written it down. No `done`: it stays."""
+        self.agreed.pop(replica, None)
+        self.promised.pop(replica, None)
+        directory = self.directories.get(log_dir)
+        if directory is None:
+            return
+        if done is not None:
+            self.promised[replica] = directory
+            self.agreed[replica] = done, context
+        self.waiting[replica] = directory
+        self._send()
+
+    def _agree(self, replica: Replica) -> None:
+        if replica in self.agreed:
+            done, context = self.agreed.pop(replica)
+            self.member.node.soon(done, context)
+
     def _actual(self, change: ReplicaChange) -> uuid.UUID | None:
-        logs = self.member.replicas.log_manager
+        logs, promised = self.member.replicas.log_manager, self.promised.get((change.topic_id, change.partition))
+        if promised is not None and logs.futures.get(change.topic, change.partition) is not None:
+            return promised
         log = logs.get(change.topic, change.partition)
         return None if log is None else self.directories.get(logs.dir_of(log))
 
@@ -96,7 +124,12 @@ class DirectoryAssignments:
         for directory in answer.directories:
             for topic in directory.topics:
                 for one in topic.partitions:
-                    self.waiting.pop((topic.topic_id, one.partition_index), None)
+                    replica = topic.topic_id, one.partition_index
+                    if self.waiting.get(replica) != directory.id_:
+                        continue
+                    del self.waiting[replica]
+                    if not one.error_code:
+                        self._agree(replica)
         self._again()
 
     def _again(self) -> None:

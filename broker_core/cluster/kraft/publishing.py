@@ -8,16 +8,20 @@
 | one of which it holds none any more, or whose topic is gone | ReplicaStop |
 
 Replicas wait until the broker's logs are open (`begin`): then all of the image is told of once, and logs of partitions
-that the cluster does not know, or not here, are deleted: their topic went while this broker did not look.
+that the cluster does not know, or not here, are deleted: their topic went while this broker did not look. A copy that
+was on its way to another directory takes its log's place where the image says already that the replica lies there.
 
-Source: BrokerMetadataPublisher, ReplicaManager.applyDelta, LocalReplicaChanges, LogManager.isStrayReplica.
+Source: BrokerMetadataPublisher, ReplicaManager.applyDelta, LocalReplicaChanges, LogManager.isStrayReplica,
+recoverAbandonedFutureLogs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Mapping
 
 from broker_core.cluster.port import Member
+from broker_core.kernel.errors import StorageError
 from broker_core.metadata.config_entities import BROKERS, DEFAULT_ENTITY, GROUPS, TOPICS, Entity
 from broker_core.metadata.delta import MetadataDelta, ReplicaChange, ReplicaStop, TopicDelta
 from broker_core.metadata.image import BROKER, GROUP, TOPIC, ConfigResource, Delta, MetadataImage
@@ -28,12 +32,14 @@ TOPIC_IS_GONE = -2
 
 
 class BrokerPublisher:
-    """Tells one broker. `begun`: its logs are open; `applied` is called behind each change of its replicas."""
+    """Tells one broker. `begun`: its logs are open; `applied` is called behind each change of its replicas.
+    `directories`: log directory -> id."""
 
     def __init__(self, member: Member) -> None:
         self.member = member
         self.begun = False
         self.applied: Callable[[list[ReplicaChange]], None] | None = None
+        self.directories: Mapping[str, uuid.UUID] = {}
 
     def publish(self, image: MetadataImage, delta: Delta, offset: int) -> None:
         if delta.is_empty:
@@ -51,6 +57,7 @@ class BrokerPublisher:
         if not self.begun:
             self.begun = True
             self._delete_strays(image)
+            self._recover_abandoned(image)
             self._tell_replicas([], all_replicas(image, self.member.broker_id))
         self.member.replicas.in_turn(done)
 
@@ -92,9 +99,21 @@ class BrokerPublisher:
     def _delete_strays(self, image: MetadataImage) -> None:
         here = {(one.topic, one.partition): one.topic_id for one in all_replicas(image, self.member.broker_id)}
         logs = self.member.replicas.log_manager
-        for log in logs.logs():
+        for log in logs.all_logs():
             if here.get((log.topic, log.partition)) != log.topic_id:
                 logs.delete(log.topic, log.partition, self.member.node.wall_ms())
+
+    def _recover_abandoned(self, image: MetadataImage) -> None:
+        """Copies that the controller had agreed to, when this broker ended before they were in place."""
+        logs, broker = self.member.replicas.log_manager, self.member.broker_id
+        for log in logs.futures.logs():
+            found = image.topics[log.topic_id].partitions[log.partition]
+            held = dict(zip(found.replicas, found.directories, strict=False)).get(broker)
+            if held is not None and held == self.directories.get(logs.dir_of(log)):
+                try:
+                    logs.futures.replace_current(log.topic, log.partition, self.member.node.wall_ms())
+                except StorageError as error:
+                    logs.storage_failed(error)
 
 
 # -- an image and what has changed in it, read as news ------------------------------------------------

@@ -8,6 +8,7 @@ broker, and refused with NOT_CONTROLLER if not; settings may be changed at any b
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -188,6 +189,12 @@ class ZooKeeperCluster:
 
     def _told(self, context: Any, result: Any) -> None:
         """The controller reads the slip, asks about every replica here, and elects others."""
+
+    def assign_directory(
+        self, topic_id: uuid.UUID, partition: int, log_dir: str, done: Callable[[Any], None] | None, context: Any
+    ) -> bool:
+        """Nobody else knows of directories."""
+        return False
 
 
 def must_draw(node: Node, config: BrokerConfig, log_dirs: list[str]) -> bool:
