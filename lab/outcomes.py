@@ -34,8 +34,11 @@ OF_A_PARTITION = {
     "UNKNOWN_TOPIC_OR_PARTITION": "partition", "INVALID_REPLICA_ASSIGNMENT": "replicas", "OFFSET_OUT_OF_RANGE": "before"
 }  # fmt: skip
 """The same for a command about one partition of a topic, where it has that key."""
-OF_A_WRONG_REQUEST = {"NOT_LEADER_OR_FOLLOWER": "to", "CORRUPT_MESSAGE": "damaged", "UNSUPPORTED_VERSION": "version"}
-"""The same for a request that is sent to be refused."""
+OF_ITS_OWN = {
+    "NOT_LEADER_OR_FOLLOWER": "to", "CORRUPT_MESSAGE": "damaged", "UNSUPPORTED_VERSION": "version",
+    "LOG_DIR_NOT_FOUND": "directory", "KAFKA_STORAGE_ERROR": "directory", "REPLICA_NOT_AVAILABLE": "partition",
+}  # fmt: skip
+"""The same for a key that only one kind of command has, or a request that is sent to be refused."""
 
 
 def place_of(command: dict[str, Any], code: str, message: str) -> str:
@@ -44,7 +47,7 @@ def place_of(command: dict[str, Any], code: str, message: str) -> str:
         for name in command.get(holder) or {}:
             if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", message):
                 return f"{holder}.{name}"
-    wrong = OF_A_WRONG_REQUEST.get(code)
+    wrong = OF_ITS_OWN.get(code)
     if wrong in command:
         return str(wrong)
     found = OF_A_PARTITION.get(code) if "partition" in command else None

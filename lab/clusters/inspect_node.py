@@ -9,6 +9,7 @@ from broker_core.groups.inspection import observe as observe_groups
 from broker_core.groups.rebalance import NEW_MEMBER_JOIN_TIMEOUT_MS
 from broker_core.kernel.node import Node
 from broker_core.metadata.configs import ConfigSource
+from lab.clusters.directories import moving
 from lab.clusters.inspect_config import entry
 from lab.truth import truth_of
 
@@ -28,7 +29,7 @@ def broker(node: Node, number: int) -> dict[str, Any]:
         "config": [entry(one) for one in _changed(machine.config)],
         "partitions": [
             {"name": str(one), "role": one.role, "leo": one.log.log_end_offset, "hw": one.log.high_watermark,
-             "size": one.log.size_bytes, "directory": one.log.directory}
+             "size": one.log.size_bytes, "directory": one.log.directory, "moving": moving(machine, one)}
             for _, one in sorted(machine.partitions.items())
         ],
         "disks": _disks(machine), "connections": _connections(machine), "pipeline": pipeline(machine),
@@ -62,7 +63,7 @@ def _disks(machine: Any) -> list[dict[str, Any]]:
     live = manager.live_dirs() if callable(manager.live_dirs) else manager.live_dirs
     found = []
     for directory in manager.log_dirs:
-        logs = [log for log in manager.logs() if manager.dir_of(log) == directory]
+        logs = manager.logs_in(directory)
         found.append({
             "directory": directory, "online": directory in live, "logs": len(logs),
             "size": sum(log.size_bytes for log in logs),

@@ -16,6 +16,7 @@ from broker_core.kernel.world import World
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
 from broker_core.replication.partition import FAILED
 from lab.clusters.brokers import BrokerSpec
+from lab.clusters.directories import add_directories
 from lab.clusters.damage import add_damage, add_refusals, with_false_epochs
 from lab.clusters.observe_work import add_log_transactions, observe_shares, observe_transactions
 from lab.clusters.partings import add_partings
@@ -130,6 +131,7 @@ def stage_costs(world: World) -> dict[str, int]:
 def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
     known, fenced = truth_of(world).registered(), truth_of(world).fenced()
     described = {broker.id: broker for broker in spec.cluster.brokers}
+    several = _several_directories(world, spec)
     addresses = {name: {"host": host, "port": port} for name, (host, port) in spec.addresses().items()}
     nowhere = {"host": spec.cluster.host, "port": 0}
     return {
@@ -138,6 +140,7 @@ def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
             "registered": broker in known, "fenced": broker in fenced, **addresses.get(node.name, nowhere),
             "incarnation": node.incarnation, "disk": rules(node), "clock_ms": node.clock_skew_ms,
             **_nearness(spec, described.get(broker)),
+            **({"log_dirs": several[str(broker)]} if str(broker) in several else {}),
         }
         for broker, node in brokers(world)
     }  # fmt: skip
@@ -168,10 +171,18 @@ def _topics(world: World, spec: RunSpec) -> dict[str, Any]:
             found[topic]["partitions"][str(number)] = {**state, **moving, "min_isr": min_isr, "logs": marks}
     add_tails(found, logs)
     add_log_transactions(found, logs)
+    add_directories(world, found, _several_directories(world, spec))
     add_damage(world, found)
     add_refusals(world, found)
     add_partings(found, logs, with_false_epochs(world))
     return found
+
+
+def _several_directories(world: World, spec: RunSpec) -> dict[str, list[str]]:
+    described = {broker.id: broker for broker in spec.cluster.brokers}
+    given = {str(broker): log_dirs(spec.cluster.broker_settings(described[broker]))
+             for broker, _ in brokers(world) if broker in described}  # fmt: skip
+    return {broker: found for broker, found in given.items() if len(found) > 1}
 
 
 def _configs(world: World, topic: str) -> dict[str, str]:

@@ -196,6 +196,11 @@ class LabOperator(Charge, FaultCommands):
     def _do_cancel_reassignment(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).reassign(command["topic"], command["partition"], None)}
 
+    def _do_move_replica(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        self._node(world, {"broker": command["broker"]})
+        given = (command[key] for key in ("broker", "topic", "partition", "directory"))
+        return {"id": self._admin(world).move_replica(*given)}
+
     def _do_delete_records(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         admin = self._admin(world)
         return {"id": admin.delete_records(command["topic"], command["partition"], command.get("before"))}

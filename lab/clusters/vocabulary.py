@@ -13,6 +13,7 @@
 | elect_leaders | topic and partition, or neither; unclean | the preferred leader, or any replica that is alive |
 | reassign | topic, partition, replicas | other replicas, the preferred leader first |
 | cancel_reassignment | topic, partition | the replicas of before |
+| move_replica | broker, topic, partition, directory | it is copied to another log directory of the broker |
 | delete_records | topic, partition, before | the log starts at that offset, or at the high watermark |
 | reset_offsets | group, topic, partition, and one of to, to_offset, to_ms, by_ms, shift_by | where the group goes on |
 | delete_offsets | group, topic | the group forgets where it has got to in the topic |
@@ -282,6 +283,8 @@ KINDS: dict[str, CommandKind] = {
     "elect_leaders": CommandKind({**_PARTITION, "unclean": checks.truth}, together=tuple(_PARTITION)),
     "reassign": CommandKind({**_PARTITION, "replicas": _replicas}, (*_PARTITION, "replicas")),
     "cancel_reassignment": CommandKind(_PARTITION, tuple(_PARTITION)),
+    "move_replica": CommandKind(
+        {"broker": _whole(0), **_PARTITION, "directory": checks.text}, ("broker", *_PARTITION, "directory")),
     "delete_records": CommandKind({**_PARTITION, "before": _whole(0)}, tuple(_PARTITION)),
     "reset_offsets": CommandKind(
         {"group": checks.text, **_PARTITION, **_RESETS}, ("group", "topic"), tuple(_RESETS)),

@@ -18,6 +18,9 @@ function roleOf(partition, id, state) {
   return partition.isr.includes(id) ? ["·", "stage.legend.isr"] : ["▽", "stage.legend.out"];
 }
 
+/** Of a broker that has several log directories. */
+const inDirectory = (log) => log?.directory && h("small", {}, ` · ${log.directory}`);
+
 function replicas({ chosenPartition: partition, words, state }) {
   const ahead = leaderLog(partition)?.leo ?? 0;
   return h("table", { key: "replicas", class: "partitions small" },
@@ -32,7 +35,8 @@ function replicas({ chosenPartition: partition, words, state }) {
       const role = roleOf(partition, id, state);
       return h("tr", { key: id },
         h("th", { scope: "row" }, badge(id, partition.isr.includes(id) ? "in" : "out")),
-        h("td", { class: partition.isr.includes(id) && role[0] !== "×" ? "" : "none" }, `${role[0]} ${words.t(role[1])}`),
+        h("td", { class: partition.isr.includes(id) && role[0] !== "×" ? "" : "none" }, `${role[0]} ${words.t(role[1])}`,
+          inDirectory(log)),
         h("td", { class: "number" }, log ? count(log.hw) : "–"), h("td", { class: "number" }, log ? count(log.leo) : "–"),
         h("td", { class: `number${log && log.leo > ahead ? " absent" : ""}` }, log ? behind(ahead - log.leo, words) : "–"));
     })));

@@ -310,9 +310,20 @@ function opensEnd(view, { name, id, log, leads, mine, chosen }) {
 const checksum = (print, deep, x, y) => h("text", { key: "print", class: `print${print.differs ? " differs" : ""}${deep}`, x, y },
   print.differs ? `≠ ${print.text}` : print.text);
 
-/** What stands below a replica's name: what a reassignment does with it, else the checksum of its last batch. */
-function underName({ words }, { moves, print, x, y }) {
-  if (moves) return h("text", { key: "moves", class: "print deep moves", x, y }, words.t(`stage.${moves}`));
+const lastName = (directory) => directory.split("/").at(-1);
+
+/** In which log directory a replica lies: `▤ data/a`, or `▤ a → b` while a copy grows in another one. */
+function directorySign({ words }, { directory, moving }, x, y) {
+  const whole = moving ? `${lastName(directory)} → ${lastName(moving)}` : directory;
+  const text = whole.length <= 7 ? whole : `…${whole.slice(-6)}`;
+  return h("text", { key: "directory", class: "print deep", "data-lies-in": directory, x, y }, `▤ ${text}`,
+    h("title", {}, words.t(moving ? "stage.moves_to" : "stage.lies_in", { directory, moving: moving ?? "" })));
+}
+
+/** Below a replica's name: what a reassignment does with it, a checksum that differs, its log directory, or that of its last batch. */
+function underName(view, { moves, print, log, x, y }) {
+  if (moves) return h("text", { key: "moves", class: "print deep moves", x, y }, view.words.t(`stage.${moves}`));
+  if (log.directory && !print?.differs) return directorySign(view, log, x, y);
   return print && checksum(print, " deep", x, y);
 }
 
@@ -362,6 +373,6 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
     whole && leads && deep && shareStrip(view, facts, { x, y: under + thick + 3, tall, topic: topicName, number }),
     whole && replaced(view, facts, log, x, under + thick + 2, tall >= WORDED && (leads || partition.leader < 0)),
     readers(view, facts, readFrom, whole?.scale, x, deep ? under + thick : under - 4, deep),
-    below ? underName(view, { moves, print, x: box.x + 32, y: Math.min(base + 14, y + tall - 4) })
+    below ? underName(view, { moves, print, log, x: box.x + 32, y: Math.min(base + 14, y + tall - 4) })
       : print && aside > 0 && checksum(print, "", box.x + box.w - 10, base));
 }

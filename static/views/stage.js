@@ -22,7 +22,7 @@ import { linkHandles } from "./links.js";
 import { serverIn, serversOf } from "./menu.js";
 import { h } from "./patch.js";
 import { side } from "./sides.js";
-import { troublesOf } from "./troubles.js";
+import { disksOf, troublesOf } from "./troubles.js";
 import { waySigns, ways } from "./ways.js";
 
 const ROOMY = 1000; // a stage with room for what its legend says of checksums
@@ -99,6 +99,8 @@ export function placesOf(view, numbers, id, space, tall, first) {
   });
 }
 
+const ROOM_FOR_DISKS = 420; // pixels of a card whose head has room for its log directories
+
 /** How many partitions more a card has than it shows: in words where these have room beside what else its head says. */
 function moreText(hidden, room, others, words) {
   const used = others.filter(Boolean).reduce((sum, text) => sum + widthOf(text, 7.6, 13) + 5, 0);
@@ -107,7 +109,7 @@ function moreText(hidden, room, others, words) {
 }
 
 function brokerCard(view, box, former) {
-  const { words, topic, chosenNumber } = view;
+  const { words, topic, chosenNumber, state } = view;
   const { broker } = box;
   const all = Math.max(1, Object.keys(topic?.partitions ?? {}).length);
   const whole = box.h - ROW.head - 1;
@@ -123,11 +125,13 @@ function brokerCard(view, box, former) {
   const crown = crownOf(view, box.id, former);
   const note = stateText(broker, words);
   const troubles = troublesOf(broker, words);
+  const disks = box.w < ROOM_FOR_DISKS ? null : disksOf(state, box.id, words);
   const name = `${words.t("noun.broker")} ${box.id} `;
   const end = box.x + box.w - 32; // of what stands in its head, before its menu
   const noted = end - Math.max(2, crown.room); // where its note on more partitions ends
-  const wide = troubles.reduce((sum, { room }) => sum + room, note ? 106 : 0); // of what its head says behind its name
-  const more = moreText(hidden, noted - box.x - 18, [name, note, ...troubles.map(({ sign }) => sign)], words);
+  const beside = (note ? 106 : 0) + (disks ? widthOf(disks.sign, 7, 13) + 12 : 0);
+  const wide = troubles.reduce((sum, { room }) => sum + room, beside); // of what its head says behind its name
+  const more = moreText(hidden, noted - box.x - 18, [name, note, ...troubles.map(({ sign }) => sign), disks?.sign], words);
   return h("g", {
     key: box.id,
     class: `broker ${brokerClass(box.id)} ${broker.state}${broker.registered ? "" : " unregistered"}${view.spot?.kind === "broker" && view.spot.name === box.id ? " spot" : ""}`
@@ -141,7 +145,8 @@ function brokerCard(view, box, former) {
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 18 }, name,
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
       troubles.map(({ kind, sign, whole }) => h("tspan", { key: kind, class: `broker-state ${kind}`, dx: 5, [`data-${kind}`]: box.id },
-        h("title", {}, whole), sign))),
+        h("title", {}, whole), sign)),
+      disks && h("tspan", { class: "broker-disks", dx: 8, "data-disks": box.id }, h("title", {}, disks.whole), disks.sign)),
     hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: noted, y: box.y + 17 },
       h("title", {}, words.t("stage.more", { n: hidden })), more),
     worded ? pipelineWay(view, box) : below ? pipelineStrip(view, box, box.x + 18, end, box.h - WORDED + 4)
@@ -345,6 +350,7 @@ export function legend(view) {
       : null,
     shared ? STATES.map((one) => entry(`share ${one}`, `share.${one}`, SIGNS[one])) : null,
     entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "·"), entry("glyph", "stage.legend.out", "▽"),
+    logs.some(({ directory }) => directory) ? entry("glyph", "stage.legend.directory", "▤") : null,
     moving ? Object.entries(MOVES).map(([move, sign]) => entry("glyph", `stage.${move}`, sign)) : null,
     (view.scene?.width ?? 0) > ROOMY && view.scene.printed ? entry("glyph", "stage.legend.print", "#") : null,
   ];

@@ -16,3 +16,15 @@ export const troublesOf = (broker, words) => [diskTrouble(broker, words), clockT
 
 /** The same behind a sentence. */
 export const troublesText = (broker, words) => troublesOf(broker, words).map(({ whole }) => ` ${whole}.`).join("");
+
+/** Of a broker with several log directories, how many replicas lie in each: {sign, whole}, or null. */
+export function disksOf({ brokers, topics }, id, words) {
+  const { log_dirs: all } = brokers[id];
+  if (!all) return null;
+  const held = Object.fromEntries(all.map((directory) => [directory, 0]));
+  for (const { partitions } of Object.values(topics)) {
+    for (const { logs } of Object.values(partitions)) if (logs[id]?.directory in held) held[logs[id].directory] += 1;
+  }
+  const list = all.map((directory) => `${directory} ${held[directory]}`);
+  return { sign: `▤ ${list.join(" · ")}`, whole: words.t("stage.disks", { list: list.join(", ") }) };
+}

@@ -138,6 +138,8 @@ steps:
     ("do: reassign, topic: orders, partition: 0, replicas: []", "steps[0].replicas"),
     ("do: reassign, topic: orders, partition: 0, replicas: [1, 1]", "steps[0].replicas[1]"),
     ("do: reassign, topic: orders, partition: 0, replicas: [1, 9]", "steps[0].replicas[1]"),
+    ("do: move_replica, broker: 9, topic: orders, partition: 0, directory: b", "steps[0].broker"),
+    ("do: move_replica, broker: 1, topic: orders, partition: 0", "steps[0]"),
     ("do: delete_records, topic: orders, partition: 0, before: -1", "steps[0].before"),
 ])  # fmt: skip
 def test_a_step_that_cannot_be_is_refused_at_its_place(step: str, place: str) -> None:

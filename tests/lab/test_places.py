@@ -156,6 +156,8 @@ def test_settings_that_fit_after_earlier_steps_are_taken() -> None:
     ({"do": "create_topic", "topic": "x"}, "INVALID_REPLICA_ASSIGNMENT", "", "assignment"),
     ({"do": "reassign", "topic": "x", "partition": 0, "replicas": [9]}, "INVALID_REPLICA_ASSIGNMENT", "", "replicas"),
     ({"do": "delete_records", "topic": "x", "partition": 0, "before": 9}, "OFFSET_OUT_OF_RANGE", "", "before"),
+    ({"do": "move_replica", "broker": 1, "topic": "x", "partition": 0, "directory": "c"}, "LOG_DIR_NOT_FOUND", "", "directory"),
+    ({"do": "move_replica", "broker": 1, "topic": "x", "partition": 5, "directory": "b"}, "REPLICA_NOT_AVAILABLE", "", "partition"),
     ({"do": "elect_leaders", "topic": "x", "partition": 5}, "UNKNOWN_TOPIC_OR_PARTITION", "", "partition"),
     ({"do": "elect_leaders", "topic": "x", "partition": 0}, "ELECTION_NOT_NEEDED", "", "do"),
     ({"do": "produce", "topic": "x"}, "NOT_ENOUGH_REPLICAS", "", "do"),

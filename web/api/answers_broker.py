@@ -29,8 +29,16 @@ class SettingView(Closed):
     eras: ThenAndNow | None
 
 
+class MovingReplica(Closed):
+    """A copy that grows in another log directory: its log end, and that of the replica."""
+
+    directory: str
+    reached: int
+    end: int
+
+
 class HostedReplica(Closed):
-    """A replica on a broker."""
+    """A replica on a broker; `moving`: to another log directory of it."""
 
     name: str
     role: str | None
@@ -38,6 +46,7 @@ class HostedReplica(Closed):
     hw: int
     size: int
     directory: str
+    moving: MovingReplica | None
 
 
 class Disk(Closed):

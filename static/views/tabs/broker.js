@@ -3,7 +3,7 @@ import { rows } from "../../model/figures.js";
 import { byNumber } from "../../model/names.js";
 import { brokerClass } from "../../draw/palette.js";
 import { count } from "../../i18n/format.js";
-import { WIDE, asOf, badge, bytes, cell, facts, head, hint, number, table, title } from "./common.js";
+import { WIDE, asOf, badge, bytes, cell, commandForm, facts, head, hint, number, table, title } from "./common.js";
 import { h } from "../patch.js";
 import { balance } from "./balance.js";
 
@@ -58,6 +58,28 @@ function disks(found, words) {
         number(one.segments),
         cell(bytes(one.size), "number")))),
   ];
+}
+
+const choice = (view, name, values) => h("label", { key: name },
+  h("span", {}, view.words.t(`manage.${name}`)),
+  h("select", { name, required: true }, values.map((one) => h("option", { key: one, value: one }, one))));
+
+/** Where a broker has several directories: one of its replicas goes to another one. */
+function moveReplica(view, found, id) {
+  const to = found.disks.filter((one) => one.online).map((one) => one.directory);
+  if (to.length < 2 || found.partitions.length === 0) return null;
+  return commandForm(
+    view, "move_replica", [choice(view, "replica", found.partitions.map((one) => one.name)), choice(view, "directory", to)],
+    (given) => {
+      const [, topic, number] = /^(.*)-(\d+)$/.exec(given.get("replica"));
+      return { do: "move_replica", broker: Number(id), topic, partition: Number(number), directory: given.get("directory") };
+    }, ["broker", id]);
+}
+
+/** The log directory of a replica, and where a copy of it grows. */
+function placeOf({ directory, moving }, words) {
+  const parent = directory.slice(0, directory.lastIndexOf("/"));
+  return [h("code", {}, parent), moving && ` → ${moving.directory} (${words.t("look.moving", moving)})`];
 }
 
 function connections(found, words) {
@@ -120,7 +142,7 @@ function partitions(view, found) {
         cell(words.t(`look.role.${one.role}`)),
         number(one.hw),
         number(one.leo),
-        several && cell(h("code", {}, one.directory.split("/")[0])),
+        several && cell(placeOf(one, words)),
         cell(bytes(one.size), "number")))),
   ];
 }
@@ -153,7 +175,8 @@ function whole(view, id) {
         [words.t("look.is_controller"), words.t(found.controller ? "yes" : "no")],
         [words.t("look.cache_version"), count(found.cache_version)]]),
       title("pipeline", words.t("pipe")), pipelineBoxes(found.pipeline, words), hint("pipe-hint", words.t("pipe.hint", { n: found.pipeline.done })),
-      disks(found, words), partitions(view, found), connections(found, words), zeroCopy(found, words), sessions(found, words), settings(found, words),
+      disks(found, words), moveReplica(view, found, id), partitions(view, found), connections(found, words), zeroCopy(found, words),
+      sessions(found, words), settings(found, words),
     ],
     found && !found.pipeline && hint("stopped", words.t("look.not_running")),
   ];
