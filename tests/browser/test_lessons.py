@@ -58,6 +58,7 @@ WORDS = NAMES | {
 NEIGHBOURS = [one for document in documents().values() for one in document["cluster"].get("neighbours", ())]
 WORDS |= {"chroot", *(one["name"] for one in NEIGHBOURS)}
 WORDS |= {word["name"] for one in NEIGHBOURS for word in one["clients"]}
+WORDS |= {"kafka-log-dirs", "kafka-reassign-partitions", "log_dirs", "replicas"}
 TOPICS = {one["name"] for document in documents().values() for one in document.get("topics", ())} | {
     one["topic"] for document in documents().values()
     for one in (*document.get("steps", ()), *document.get("fork", {}).get("steps", ())) if one.get("do") == "create_topic"

@@ -407,4 +407,6 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("the-map-is-too-small", "large"): CLEAN,
     ("the-map-is-too-small", "fork"): CLEAN,
     ("the-map-is-too-small", "large/fork"): CLEAN,
+    ("the-full-disk-next-to-the-empty-one", None): CLEAN,
+    ("the-full-disk-next-to-the-empty-one", "fork"): CLEAN,
 }
