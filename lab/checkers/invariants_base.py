@@ -135,6 +135,10 @@ class Invariant:
         """A violation of this invariant."""
         return Violation(self.name, seq, t, what, params, (what, *key))
 
+    def found_now(self, what: str, key: Key, **params: Any) -> Violation:
+        """A violation that shows at the last event."""
+        return self.found(*self.view.now(), what, key, **params)
+
     def found_in(self, look: PartitionLook, what: str, key: Key, **params: Any) -> Violation:
         """A violation in a partition, at the last event that touched it."""
         place = {"topic": look.topic, "partition": look.index}

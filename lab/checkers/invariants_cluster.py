@@ -52,7 +52,7 @@ class SingleController(Invariant):
         for broker, machine in self.view.machines():
             epoch = self.view.cluster.reign(machine)
             if epoch is not None:
-                self._reign(epoch, broker, world.seq, world.now_us)
+                self._reign(epoch, broker, *self.view.now())
         found, self._found = self._found, []
         return found
 
@@ -81,7 +81,7 @@ class NewestControllerObeyed(Invariant):
                 continue
             if epoch < before:
                 params = {"broker": broker, "epoch": epoch, "before": before}
-                found.append(self.found(world.seq, world.now_us, "older_controller", (broker, epoch), **params))
+                found.append(self.found_now("older_controller", (broker, epoch), **params))
             self._obeyed[broker_node(broker)] = epoch
         return found
 
@@ -174,8 +174,8 @@ class MetadataConvergence(Invariant):
         params = {"topic": place[0], "partition": place[1], "broker": broker}
         key = (*params.values(), cached.leader_epoch)
         return [
-            self.found(
-                world.seq, world.now_us, "metadata_stale", key, **params, found=cached.leader, epoch=cached.leader_epoch
+            self.found_now(
+                "metadata_stale", key, **params, found=cached.leader, epoch=cached.leader_epoch
             )
         ]
 
@@ -215,7 +215,7 @@ class CommittedOffsetNotBeyondEnd(Invariant):
                 params = {"topic": place[0], "partition": place[1], "group": group.group_id, "offset": committed.offset}
                 end = leader.log.log_end_offset
                 key = tuple(params.values())
-                found.append(self.found(world.seq, world.now_us, "committed_beyond_end", key, **params, end=end))
+                found.append(self.found_now("committed_beyond_end", key, **params, end=end))
         return found
 
     def _committed(self) -> list[tuple[Any, Place]]:

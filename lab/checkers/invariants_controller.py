@@ -65,18 +65,18 @@ class IsrAndElrDisjoint(Invariant):
         members = [*state.isr, *state.elr]
         if len(set(members)) < len(members) or not set(members) <= set(state.replicas):
             params = {**where, "isr": list(state.isr), "elr": list(state.elr), "replicas": list(state.replicas)}
-            found.append(self.found(world.seq, world.now_us, "isr_and_elr", (*place, state.partition_epoch), **params))
+            found.append(self.found_now("isr_and_elr", (*place, state.partition_epoch), **params))
         if not image.features.get(ELR_FEATURE):
             return found
         if state.elr and len(state.isr) >= _least(image, place[0], state):
             params = {**where, "isr": list(state.isr), "elr": list(state.elr)}
             key = (*place, state.partition_epoch)
-            found.append(self.found(world.seq, world.now_us, "elr_beside_isr", key, **params))
+            found.append(self.found_now("elr_beside_isr", key, **params))
         for broker in state.isr:
             known = image.brokers.get(broker)
             if known is None or not known.is_active:
                 params = {**where, "broker": broker, "isr": list(state.isr)}
-                found.append(self.found(world.seq, world.now_us, "fenced_in_isr", (*place, broker), **params))
+                found.append(self.found_now("fenced_in_isr", (*place, broker), **params))
         return found
 
 
@@ -140,7 +140,7 @@ class BrokerEpochs(Invariant):
                 if broker.epoch < epoch or (broker.epoch == epoch and broker.incarnation_id != incarnation):
                     params = {"broker": broker.id, "epoch": broker.epoch, "before": epoch}
                     key = (broker.id, broker.epoch)
-                    found.append(self.found(world.seq, world.now_us, "broker_epoch", key, **params))
+                    found.append(self.found_now("broker_epoch", key, **params))
                 self._epochs[broker.id] = (broker.epoch, broker.incarnation_id)
         return found
 

@@ -91,7 +91,7 @@ class CommittedTreeKept(Invariant):
         found = []
         if self._newest > history.base and all(entry[0] != self._newest for entry in history.entries):
             key, params = (server.node.name, self._newest), self._where(server.node.name, self._newest, last)
-            found.append(self.found(world.seq, world.now_us, "tree_gone", key, **params))
+            found.append(self.found_now("tree_gone", key, **params))
         for zxid, _, txn in history.entries:
             if zxid > self._newest:
                 self._committed[zxid] = txn
@@ -105,7 +105,7 @@ class CommittedTreeKept(Invariant):
         before = min(self._seen.get(name, 0), server.tree.last_zxid)
         self._seen[name] = server.tree.last_zxid
         return [
-            self.found(world.seq, world.now_us, "tree_differs", (name, zxid), node=name, zxid=f"{zxid:#x}")
+            self.found_now("tree_differs", (name, zxid), node=name, zxid=f"{zxid:#x}")
             for zxid, _, txn in server.history.entries
             if before < zxid and first <= zxid <= self._newest and self._committed.get(zxid) != txn
         ]
@@ -136,7 +136,7 @@ class EphemeralsHaveSessions(Invariant):
                 owner = tree.nodes[path].owner
                 if owner not in tree.sessions:
                     params = {"node": node.name, "path": path, "session": f"{owner:#x}"}
-                    found.append(self.found(world.seq, world.now_us, "ephemeral_alone", (path, owner), **params))
+                    found.append(self.found_now("ephemeral_alone", (path, owner), **params))
         return found
 
 

@@ -92,7 +92,7 @@ class LaggardsLeave(Invariant):
                 del self._behind[laggard]
                 params = {"topic": topic, "partition": index, "broker": broker, "offset": target}
                 key = (*laggard, epoch)
-                return self.found(world.seq, world.now_us, "laggard_in_isr", key, **params,
+                return self.found_now("laggard_in_isr", key, **params,
                                   end=replica.log_end_offset, leader=leader.leader_id)  # fmt: skip
         return None
 

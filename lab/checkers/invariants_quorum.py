@@ -61,7 +61,7 @@ class _OfTheQuorum(Invariant):
     def check(self, world: World) -> list[Violation]:
         for replica in self.view.quorum:
             for wrong in self.look(replica):
-                self.note(world.seq, world.now_us, wrong)
+                self.note(*self.view.now(), wrong)
         found, self._found = self._found, []
         return found
 
@@ -247,7 +247,7 @@ class CommittedMetadataKept(_OfTheQuorum):
             self._committed.extend(furthest.raft.log.log, BATCHES)
         found = [wrong for one in replicas for wrong in self._below_its_mark(one)]
         found += [*self._on_the_leader(newest_leader(replicas)), *self._on_a_majority(replicas)]
-        return [self.found(world.seq, world.now_us, what, key, **params) for what, key, params in found]
+        return [self.found_now(what, key, **params) for what, key, params in found]
 
     def _copy(self, replica: QuorumReplica) -> Copy:
         log, known = replica.raft.log.log, self._copies.get(replica.node.name)
@@ -303,7 +303,7 @@ class QuorumHighWatermarkMonotonic(_OfTheQuorum):
         replicas = self.view.quorum
         leader = newest_leader(replicas)
         if leader is not None and leader.raft.high_watermark is not None:
-            self.note(world.seq, world.now_us, self._went_back(leader, self._highest, leader.raft.high_watermark))
+            self.note(*self.view.now(), self._went_back(leader, self._highest, leader.raft.high_watermark))
         found = super().check(world)
         self._highest = max([self._highest, *(one.raft.high_watermark or -1 for one in replicas)])
         return found

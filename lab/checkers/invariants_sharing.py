@@ -233,7 +233,7 @@ class ShareStartMonotonic(Invariant):
             now = entry.leader_epoch, entry.share.state_epoch, entry.share.start
             before = self._starts.get((node, shared))
             if before is not None and before[:2] == now[:2] and now[2] < before[2]:
-                self._note(world.seq, world.now_us, shared, before[2], now[2])
+                self._note(*self.view.now(), shared, before[2], now[2])
             self._starts[node, shared] = now
         return [*found, *self._found]
 

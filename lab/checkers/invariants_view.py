@@ -165,6 +165,12 @@ class View:
             return None
         return found
 
+    def now(self) -> Moment:
+        """The last event. When it was, and not what the clock says: between two events the clock stands where whoever
+        drives the world has let it go to, and that is no part of the run."""
+        tail = self.world.journal.tail
+        return self.world.seq, tail[-1][1] if tail else self.world.now_us
+
     # -- rows -------------------------------------------------------------------------------
     def row(self, row: Row) -> None:
         """A row that touches a partition."""
@@ -214,7 +220,7 @@ class View:
         self.quorum = self._quorum()
         self._left = BATCHES if bounded else WITHOUT_BOUND
         if not bounded:
-            now = (self.world.seq, self.world.now_us)
+            now = self.now()
             self.touched = {place: self.touched.get(place, now) for place in sorted({**self.touched, **self._places()})}
         self._audit_some(audits)
         self.looks = []
@@ -245,7 +251,6 @@ class View:
     def patrol(self) -> bool:
         """Touch partitions that have changed without a row that says so; whether there is anything to look at: one of
         them, or an epoch or a vote of the quorum."""
-        now = (self.world.seq, self.world.now_us)
         self.running = self.machines()
         if not self._patrol:
             self._patrol = list(self._places())
@@ -253,7 +258,7 @@ class View:
         for _ in range(min(PATROL, len(self._patrol))):
             place = self._patrol.pop()
             if place not in self.touched and self._has_changed(place, hosted):
-                self.touch(place, now)
+                self.touch(place, self.now())
         states = [one.raft.quorum.state for one in self._quorum()]
         votes, self._votes = self._votes, [(state.epoch, state.voted) for state in states]
         return bool(self.touched) or votes != self._votes
@@ -336,7 +341,7 @@ class View:
         if copy.mismatch is None:
             self._audit_at = copy.audit(history.committed, self._audit_at, limit)
             if copy.mismatch is not None:
-                self.touch(place, (self.world.seq, self.world.now_us))
+                self.touch(place, self.now())
         if self._audit_at >= copy.agreed or copy.mismatch is not None:
             self._next_audit()
 
