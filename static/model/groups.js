@@ -11,6 +11,14 @@ function group(draft, name) {
   return found;
 }
 
+/** A member that stood in front of a damaged batch, and whose group commits what is behind it, has got past: another leader has it well. */
+function readOn(draft, { group: name, topic, partition, offset }) {
+  for (const [id, client] of Object.entries(draft.root.clients)) {
+    const past = ([of, number, at]) => of === topic && number === partition && at < offset;
+    if (client.over === "damaged" && client.group === name && client.positions?.some(past)) draft.own("clients", id).over = null;
+  }
+}
+
 export const groups = {
   group_state(draft, params, { node }) {
     if (params.after === "Dead") {
@@ -51,6 +59,7 @@ export const groups = {
   offsets_committed(draft, params) {
     group(draft, params.group);
     draft.make("groups", params.group, "offsets", params.topic)[params.partition] = params.offset;
+    readOn(draft, params);
   },
   offsets_deleted(draft, params) {
     group(draft, params.group);

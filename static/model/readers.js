@@ -102,13 +102,13 @@ function alone(state, topic, number, end) {
     return position === null
       ? []
       : [{
-        group: name, badge: readersIn(state).alone[name], member: name, position, committed: null, reading: true, paused: false,
+        group: name, badge: readersIn(state).alone[name], member: name, position, committed: null, reading: true, paused: false, over: client.over ?? null,
         lag: Math.max(0, end - position)
       }];
   });
 }
 
-/** Who reads a partition: [{group, badge, position, committed, reading, lag}], one for each group that has to do with it. */
+/** Who reads a partition: [{group, badge, position, committed, reading, over, lag}], one for each group that has to do with it. */
 export function readersOf(state, topic, number) {
   const partition = state.topics[topic]?.partitions[number];
   const end = partition ? leaderLog(partition)?.hw ?? 0 : 0;
@@ -125,7 +125,7 @@ export function readersOf(state, topic, number) {
     const from = committed ?? position;
     found.push({
       group: name, badge: reader?.badge ?? null, member: reader?.id ?? null, position, committed, reading: Boolean(reader),
-      paused: Boolean(reader?.paused), lag: from === null ? null : Math.max(0, end - from)
+      paused: Boolean(reader?.paused), over: reader?.over ?? null, lag: from === null ? null : Math.max(0, end - from)
     });
   }
   return found;

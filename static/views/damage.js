@@ -22,6 +22,21 @@ export const refusal = ({ words }, log, lacks) => (log.refuses === log.leo
   ? [`${words.t("stage.refuses", { offset: log.leo })} · ${lacks}`, words.t("stage.refuses", { offset: log.leo }), `✕ ${log.leo}`, "✕"]
   : []);
 
+/** Whether a reader cannot get past what comes next on this log: damage, as it has found out. */
+const stands = ({ over, position }, log) => over === "damaged" && position !== null && log.damaged?.some((offset) => offset >= position);
+
+/** A gate in front of a batch that a reader cannot read, where it stands, on the log that it reads. */
+export function gates(view, { axis }, log, found, { x, y, tall }) {
+  return found.filter((one) => stands(one, log)).map(({ member, position }) => {
+    const place = placeOn(axis, position);
+    if (place === null) return null;
+    const d = `M${(x + place).toFixed(1)} ${y - 4}V${y + tall + 3}`;
+    return h("g", { key: `gate ${member}`, class: "gate", "data-gate": member },
+      h("title", {}, view.words.t("stage.gate", { member, offset: position })),
+      h("path", { class: "around", d }), h("path", { d }));
+  });
+}
+
 /** A crack for each damaged record of the log of `id` whose row begins at `x`; `text(offset)`: what stands in its cell, above the crack. */
 export function cracks(view, { axis, name }, log, id, { x, y, tall }, text) {
   return (log.damaged ?? []).filter((offset) => isDamaged(log, offset)).map((offset) => {

@@ -16,7 +16,7 @@ import { readersOf } from "../model/readers.js";
 import { sharesOf } from "../model/shares.js";
 import { lastStable } from "../model/transactions.js";
 import { bands, markerAt, shareStrip } from "./bands.js";
-import { behindDamage, cracks, isDamaged } from "./damage.js";
+import { behindDamage, cracks, gates, isDamaged } from "./damage.js";
 import { arrivingUntil, lacking } from "./lacking.js";
 import { h } from "./patch.js";
 
@@ -49,11 +49,12 @@ export function cellKind(offset, log, { end = Infinity, held = null, committed =
   return offset < committed ? "committed" : "waiting";
 }
 
-/** The axis with what readers wait for: the last stable offset and the start of a share-partition, however far behind they are. */
+/** The axis with what readers wait for: the last stable offset, the start of a share-partition, a batch that cannot be read, however far behind they are. */
 function axisIn(state, { topicName, number, partition }, axisWith) {
   const axis = axisWith([]);
   const log = partition.logs[partition.leader];
-  const places = [log && partition.transactions ? lastStable(partition, log) : null, ...sharesOf(state, topicName, number).map(({ start }) => start)];
+  const places = [log && partition.transactions ? lastStable(partition, log) : null, ...sharesOf(state, topicName, number).map(({ start }) => start),
+    ...readersOf(state, topicName, number).map(({ over, position }) => (over === "damaged" ? position : null))];
   const hidden = places.filter((offset) => offset !== null && offset < axis.end && placeOn(axis, offset) === null);
   return hidden.length ? axisWith(hidden) : axis;
 }
@@ -258,7 +259,7 @@ export function readerPlaces(found, scale, x, nobody, edge = Infinity) {
   const fits = ({ at, end }, sign) => at - x > wideAs(sign) + MARK || Math.max(at, end) + MARK + 3 + wideAs(sign) <= edge;
   const shown = found.map((one) => ({ ...one, from: one.committed ?? one.position })).filter(({ from }) => from !== null).map((one) => ({
     ...one, at: x + scale(one.from), end: x + scale(one.from + (one.lag ?? 0))
-  })).map((one) => ({ ...one, sign: one.reading ? one.badge ?? "?" : nobody.find((sign) => fits(one, sign)) ?? nobody.at(-1) }));
+  })).map((one) => ({ ...one, sign: one.reading ? `${one.over ? "✕ " : ""}${one.badge ?? "?"}` : nobody.find((sign) => fits(one, sign)) ?? nobody.at(-1) }));
   const taken = shown.map(({ at }) => [at - MARK, at + MARK]);
   return shown.map((one) => {
     const wide = wideAs(one.sign);
@@ -283,7 +284,8 @@ function readers(view, facts, found, scale, x, y, deep) {
     const told = words.t(reading ? "stage.reader" : "stage.reader_none", {
       group, member: member ?? "", committed: committed ?? "–", position: position ?? "–", lag: lag ?? 0
     });
-    return h("g", { key: `reader:${group}:${member}`, class: `reader${reading ? "" : " nobody"}`, "data-reader": `${group}:${facts.name}` },
+    const how = !reading ? " nobody" : one.over ? " over" : "";
+    return h("g", { key: `reader:${group}:${member}`, class: `reader${how}`, "data-reader": `${group}:${facts.name}` },
       h("title", {}, told),
       end > at + 1 && h("line", { key: "lag", class: "lag", x1: at, x2: end, y1: y + 4.5, y2: y + 4.5 }),
       read > at + 1 && h("line", { key: "read", class: "read", x1: at, x2: read, y1: y + 4.5, y2: y + 4.5 }),
@@ -373,6 +375,7 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
     whole && leads && deep && shareStrip(view, facts, { x, y: under + thick + 3, tall, topic: topicName, number }),
     whole && replaced(view, facts, log, x, under + thick + 2, tall >= WORDED && (leads || partition.leader < 0)),
     readers(view, facts, readFrom, whole?.scale, x, deep ? under + thick : under - 4, deep),
+    mine && gates(view, facts, log, readFrom, { x, y, tall: cell }),
     below ? underName(view, { moves, print, log, x: box.x + 32, y: Math.min(base + 14, y + tall - 4) })
       : print && aside > 0 && checksum(print, "", box.x + box.w - 10, base));
 }

@@ -134,7 +134,7 @@ function groupCard(view, item) {
     h("text", { class: "side-name", x: x + w / 2, y: y + 17 }, cut(groupName(item, words), w - 8)),
     h("text", { class: `side-note${waits ? " waits" : ""}`, x: x + w / 2, y: y + 33 }, cut(note, w - 6, SMALL)),
     shown.map((member, index) => h("g", {
-      key: member.id, class: `member${member.over ? " over" : member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id
+      key: member.id, class: `member${member.over && !member.gone ? " over" : member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id
     },
       h("title", {}, `${member.name}: ${member.over ? `${overText(member, words)} · ` : ""}${held ? `${parts(member)} · ` : ""}${partitionsText(member, words)}`),
       h("text", { class: "member-badge", x: x + 12, y: line(index) }, `${member.gone ? "×" : member.over ? "✕" : member.paused ? "❚❚" : "▲"} ${member.badge}`),

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axisOf } from "../../static/model/axis.js";
 import { EMPTY, changesState, reduce } from "../../static/model/reduce.js";
-import { behindDamage, cracks, isDamaged, refusal } from "../../static/views/damage.js";
+import { readersOf } from "../../static/model/readers.js";
+import { behindDamage, cracks, gates, isDamaged, refusal } from "../../static/views/damage.js";
 import { side, sidesText } from "../../static/views/sides.js";
 
 const event = (code, params, node = "operator") => ({ seq: 1, t: 1, code, node, cause: 0, params });
@@ -64,4 +65,22 @@ test("a client that is fenced, or whose next batch is damaged, looks so until it
   assert.match(sidesText(view)[0][1], /✕ stage\.over\.fenced/);
   const paused = { ...item, client: { ...clients.a, state: "paused" } };
   assert.match(sidesText({ ...view, scene: { left: [paused] } })[0][1], /^❚❚ stage\.producer · stage\.you\.acks/);
+});
+
+test("a reader stands at a gate in front of the batch that it cannot read, until its group commits what is behind", () => {
+  const topics = { orders: { partitions: { 0: base.topics.orders.partitions[0], 1: { leader: 1, replicas: [1, 2], logs: { 1: log(400), 2: log(400) } } } } };
+  const clients = { b: { kind: "consumer", state: "running", group: "g", settings: { "group.id": "g" }, assignment: { orders: [0, 1] }, positions: [["orders", 1, 400]] } };
+  const groups = { g: { state: "Stable", generation: 1, coordinator: 1, members: [{ id: "b-1", client_id: "b", assignment: { orders: [0, 1] } }], offsets: {} } };
+  const damaged = event("client_error", { api: "Fetch", error: "CORRUPT_MESSAGE", reaction: "give up", topic: "orders", partition: 0, offset: 199 }, "b");
+  const commit = (offset) => event("offsets_committed", { group: "g", topic: "orders", partition: 0, offset }, "broker-1");
+  const state = reduce({ ...base, topics, clients, groups }, [damage([1, [200]]), damaged, commit(199)]);
+  const words = { t: (key, { member, offset }) => `${key} ${member} ${offset}` };
+  const drawn = (now, number) => {
+    const partition = now.topics.orders.partitions[number];
+    return gates({ words }, { axis: axisOf(partition, 600, [], behindDamage(partition)) }, partition.logs[1], readersOf(now, "orders", number), { x: 0, y: 0, tall: 24 });
+  };
+  assert.deepEqual(drawn(state, 0).map(({ props }) => props["data-gate"]), ["b"]);
+  assert.deepEqual(drawn(state, 1), [], "it stands still there, too, but nothing is wrong with that log");
+  assert.deepEqual(readersOf(state, "orders", 1).map(({ over }) => over), ["damaged"]);
+  assert.deepEqual(drawn(reduce(state, [commit(250)]), 0), []);
 });

@@ -339,6 +339,8 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     # what is processed again is another record, with a number of its own
     ("exactly-once", None): CLEAN,
     ("exactly-once", "fork"): CLEAN,
+    ("poison-batch", None): CLEAN,
+    ("poison-batch", "fork"): CLEAN,
     ("queue-many-workers", None): CLEAN,
     ("queue-many-workers", "fork"): CLEAN,
     ("queue-poison-record", None): CLEAN,

@@ -29,7 +29,7 @@ from lab.scenarios import grammar, links, variants
 
 SEED = 4
 OF_EACH_KIND = (
-    "acks-1", "bit-flip", "compaction", "exactly-once", "lose-a-zookeeper-server", "a-fourth-controller", "queue-poison-record",
+    "acks-1", "bit-flip", "poison-batch", "compaction", "exactly-once", "lose-a-zookeeper-server", "a-fourth-controller", "queue-poison-record",
     "cooperative-rebalancing",
 )  # fmt: skip
 
