@@ -1,4 +1,5 @@
-"""`settings`: every broker and topic setting with its default, its limits and what it means, in the viewer's language.
+"""`settings`: every setting of brokers, topics and built-in clients with its default, its limits and what it means, in
+the viewer's language.
 
 What a setting means: `lab.clusters.meanings`. Its name, its default and its limits are Kafka's, and so are the words of
 the column "changes".
@@ -11,6 +12,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from broker_core.clients.settings import names
 from broker_core.kernel.problems import problem
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from broker_core.metadata.configs_topic import SYNONYMS
@@ -18,7 +20,9 @@ from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
 from cli.errors import CommandError
 from cli.words import Words
 from lab.clusters import eras
-from lab.clusters.meanings import meaning
+from lab.clusters.client_spec import SETTINGS_OF
+from lab.clusters.inspect_config import plain, typed
+from lab.clusters.meanings import meaning, of_clients
 
 PAGE = {
     "en": """# Settings ([한국어](settings.ko.md))
@@ -42,6 +46,7 @@ or also all at once (cluster-wide). Values for Kafka 4.x stand behind a slash wh
 있으며, cluster-wide는 모든 브로커에서 한꺼번에 바꿀 수도 있습니다. Kafka 4.x의 값이 3.9와 다르면 빗금 뒤에 적었습니다.
 """,
 }
+UNTOLD = ("settings.unset", "settings.empty")  # what is said of a default that is none, or an empty text
 HEADS = {
     "en": ("Topic settings", "setting | default | accepts | broker setting | meaning",
            "Broker settings", "setting | default | accepts | changes | meaning"),
@@ -57,16 +62,40 @@ def settings(arguments: argparse.Namespace) -> int:
     wanted = arguments.name or ""
     found = [("broker", s) for s in BROKER_SETTINGS.values() if wanted in s.name]
     found += [("topic", s) for s in TOPIC_SETTINGS.values() if wanted in s.name]
-    if not found:
+    clients = [one for kind in SETTINGS_OF for one in _of_client(kind, wanted)]
+    if not found and not clients:
         raise CommandError(problem("no_setting_named", given=wanted))
     if arguments.json:
-        print(json.dumps([_facts(kind, setting) for kind, setting in found], indent=1))
+        print(json.dumps([*(_facts(kind, setting) for kind, setting in found), *clients], indent=1))
     else:
         for kind, setting in found:
             print(f"{_head(kind, setting, arguments.words)}\n    {meaning(setting, arguments.words.language)}")
             if (then := eras.beside(kind, setting.name)) is not None:
                 print(f"    {_then(then, arguments.words)}")
+        for one in clients:
+            print(_told_of_client(one, arguments.words))
     return 0
+
+
+def _of_client(kind: str, wanted: str) -> list[dict[str, Any]]:
+    """The settings of a kind of built-in client, with the defaults of the 3.x Java clients."""
+    usual, meanings = SETTINGS_OF[kind](), of_clients()
+    known = {name: getattr(usual, field) for name, field in names(SETTINGS_OF[kind]).items() if wanted in name}
+    return [
+        {
+            "name": name, "of": kind, "type": typed(value), "default": plain(name, value),
+            "doc": meanings[name]["en"], "ko": meanings[name]["ko"], "eras": eras.beside(kind, name),
+        }
+        for name, value in known.items()
+    ]  # fmt: skip
+
+
+def _told_of_client(one: dict[str, Any], words: Words) -> str:
+    """As of a broker's: what it is, what it means, what it was."""
+    of, default = words.say(f"settings.{one['of']}"), _shown(one["default"], *map(words.say, UNTOLD))
+    head = words.say("settings.head", name=one["name"], of=of, type=one["type"].lower(), default=default)
+    told = [head, one["ko" if words.language == "ko" else "doc"]]
+    return "\n    ".join([*told, _then(one["eras"], words)] if one["eras"] else told)
 
 
 def _head(kind: str, setting: Setting, words: Words) -> str:
@@ -79,7 +108,7 @@ def _then(then: dict[str, Any], words: Words) -> str:
     """What it was and is: `2.x: 10000, 3.9: 30000, 4.3: 30000, since 2.5 (KIP-537): ...`"""
     values = ", ".join(f"{era}: {value or '-'}" for era, value in then["values"].items())
     why = then["why"][words.language]
-    return words.say("settings.then", values=values, release=then["since"], kip=then["kip"], why=why)
+    return words.say("settings.then", values=values, release=then["since"], by=then["by"], why=why)
 
 
 def _facts(kind: str, setting: Setting) -> dict[str, object]:
@@ -95,7 +124,7 @@ def _facts(kind: str, setting: Setting) -> dict[str, object]:
 
 
 def _default(setting: Setting, words: Words) -> str:
-    unset, empty = words.say("settings.unset"), words.say("settings.empty")
+    unset, empty = map(words.say, UNTOLD)
     values = [_shown(setting.default_in(era), unset, empty) for era in (ZOOKEEPER, KRAFT)]
     return " / ".join(dict.fromkeys(values))
 

@@ -18,8 +18,8 @@ from broker_core.kernel.problems import Problem, problem
 from broker_core.metadata.durations import duration_ms
 
 ERAS: dict[str, dict[str, dict[str, str]]] = {
-    # before 2.4: round robin (KIP-480); 3.0: acks=1, no idempotence (KIP-679), sessions of 10 s (KIP-735); 3.7: no
-    # exponential backoff (KIP-580)
+    # before 2.4: round robin (KIP-480); 3.0: acks=1, no idempotence (KIP-679), sessions of 10 s (KIP-735), one assignor
+    # (KIP-726); 3.7: no exponential backoff (KIP-580)
     "old": {
         "producer": {
             "acks": "1",
@@ -27,7 +27,9 @@ ERAS: dict[str, dict[str, dict[str, str]]] = {
             "partitioner.class": "org.apache.kafka.clients.producer.RoundRobinPartitioner",
             "retry.backoff.max.ms": "100",
         },
-        "consumer": {"session.timeout.ms": "10000", "retry.backoff.max.ms": "100"},
+        "consumer": {
+            "session.timeout.ms": "10000", "retry.backoff.max.ms": "100", "partition.assignment.strategy": "range",
+        },
     },
     "3.x": {},
     "4.x": {"producer": {"linger.ms": "5"}},  # KIP-1030
@@ -153,7 +155,7 @@ class ConsumerSettings(ClientSettings):
     default_api_timeout_ms: int = 60_000
     allow_auto_create_topics: bool = True
     broker_version_fallback: str = ""
-    partition_assignment_strategy: list[str] = field(default_factory=lambda: ["range"])
+    partition_assignment_strategy: list[str] = field(default_factory=lambda: ["range", "cooperative-sticky"])
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Words that have only a few values, and heartbeats that must be shorter than the session."""

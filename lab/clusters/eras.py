@@ -41,7 +41,10 @@ class Era:
 
 
 ERAS = {
-    "2.x": Era("zookeeper", "old", {"replica.lag.time.max.ms": "10000", "zookeeper.session.timeout.ms": "6000"}),
+    "2.x": Era("zookeeper", "old", {
+        "replica.lag.time.max.ms": "10000", "zookeeper.session.timeout.ms": "6000", "message.max.bytes": "1000012",
+        "producer.id.expiration.ms": "604800000",
+    }),
     "3.9": Era("zookeeper", "3.x"),
     "4.3": Era("kraft", "4.x"),
 }
@@ -64,13 +67,14 @@ def controller(era: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`values`: one an era. `since`: the release that changed it, with the KIP. `why`: in each language."""
+    """`values`: one an era. `since`: the release that changed it; `by`: the KIP, or the issue where there was none.
+    `why`: in each language."""
 
     of: str
     name: str
     values: tuple[str, str, str]
     since: str
-    kip: int
+    by: str
     why: dict[str, str]
 
 
@@ -115,7 +119,7 @@ def beside(of: str, name: str) -> dict[str, Any] | None:
 
 
 def _told(one: Difference) -> dict[str, Any]:
-    return {"values": dict(zip(NAMES, one.values, strict=True)), "since": one.since, "kip": one.kip, "why": one.why}
+    return {"values": dict(zip(NAMES, one.values, strict=True)), "since": one.since, "by": one.by, "why": one.why}
 
 
 def markdown(language: str = LANGUAGES[0]) -> str:
@@ -126,7 +130,7 @@ def markdown(language: str = LANGUAGES[0]) -> str:
     for one in differences():
         values = [_shown(value, words) for value in one.values]
         name = words[one.of] if one.of == CONTROLLER else f"{words[one.of]}: `{one.name}`"
-        cells = [name, *values, f"{one.since} (KIP-{one.kip})", one.why[language]]
+        cells = [name, *values, f"{one.since} ({one.by})", one.why[language]]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -89,7 +89,7 @@ def _of_client(client: ClientSpec) -> list[dict[str, Any]]:
         rows += [(name, getattr(client, name), None) for name in ("rate", "size", "keys")]
     return [
         {
-            "name": name, "value": _text(value), "default": _text(default), "read_only": False, "type": _type(value),
+            "name": name, "value": _text(value), "default": _text(default), "read_only": False, "type": typed(value),
             "source": "CLIENT" if name in client.settings else "DEFAULT", "changed": name in client.settings,
             "doc": meanings[name]["en"], "ko": meanings[name]["ko"], "eras": then.get(name),
         }
@@ -105,7 +105,13 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _type(value: Any) -> str:
+def plain(name: str, value: Any) -> str | None:
+    """A client's default as its documentation has it: acks is a number inside, and called all."""
+    return "all" if (name, value) == ("acks", -1) else _text(value)
+
+
+def typed(value: Any) -> str:
+    """What Kafka calls the type of a client's setting."""
     return "BOOLEAN" if isinstance(value, bool) else "INT" if isinstance(value, int) else "STRING"
 
 

@@ -4,7 +4,7 @@ import { api } from "../net/api.js";
 export class Eras {
   constructor(app, ask = api) {
     Object.assign(this, { app, ask });
-    this.all = null; // [{of, name, values: {era: value}, since, kip, why}]
+    this.all = null; // [{of, name, values: {era: value}, since, by, why}]
   }
 
   /** Those of this name, of whichever of `kinds` ("broker", "producer", "consumer"); none before they are known. */

@@ -1,4 +1,4 @@
-/** Then and now: beside a setting stands what it was in each era, since which release and KIP, and what that means. */
+/** Then and now: beside a setting stands what it was in each era, since which release, by which KIP, and what that means. */
 import { base } from "../net/api.js";
 import { h } from "./patch.js";
 
@@ -16,6 +16,6 @@ export function thenAndNow({ eras }, words) {
   if (!eras) return null;
   const shown = Object.entries(eras.values).map(([era, value]) => `${era}: ${value === UNBOUNDED ? "∞" : value || "–"}`);
   return h("div", { class: "setting-note", "data-eras": "" }, `${shown.join(" · ")} · `,
-    h("a", { href: `${base}/eras/`, target: "_blank", rel: "noopener" }, words.t("config.since", { release: eras.since, kip: eras.kip })),
+    h("a", { href: `${base}/eras/`, target: "_blank", rel: "noopener" }, words.t("config.since", { release: eras.since, by: eras.by })),
     `: ${eras.why[words.language] ?? eras.why.en}`);
 }

@@ -10,7 +10,7 @@ from tests.conftest import CHECKOUT
 from broker_core.clients.settings import ConsumerSettings, ProducerSettings, parse
 from broker_core.metadata.configs import BrokerConfig, era_of
 from cli.errors import CommandError
-from cli.parser import build_parser
+from cli.parser import build_parser, main
 from cli.up import make_spec
 from lab.analytics.grid import cells
 from lab.clusters import eras
@@ -121,11 +121,19 @@ def test_up_and_the_fixture_take_an_era() -> None:
 def test_beside_a_setting_stands_what_it_was_and_since_when() -> None:
     then = eras.beside("broker", "replica.lag.time.max.ms")
     assert then is not None
-    assert (then["values"]["2.x"], then["values"]["4.3"], then["since"], then["kip"]) == ("10000", "30000", "2.5", 537)
+    assert (then["values"]["2.x"], then["values"]["4.3"], then["since"], then["by"]) == ("10000", "30000", "2.5", "KIP-537")
     assert eras.beside("topic", "message.timestamp.after.max.ms") == eras.beside("broker", "log.message.timestamp.after.max.ms") is not None
     assert eras.beside("broker", "log.dirs") is None and eras.beside("topic", "retention.ms") is None
     for one in eras.differences():
         assert one.of == eras.CONTROLLER or eras.beside(one.of, one.name) is not None
+
+
+def test_the_command_line_tells_of_a_clients_setting_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, told in (("acks", "acks (producer, int, default all)"), ("session.timeout.ms", "session.timeout.ms (consumer, int, default 45000)")):
+        assert main(["settings", name]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        then = lines[lines.index(told) + 2]
+        assert "2.x: 1" in then and "3.0 (KIP-" in then
 
 
 def test_a_sweep_takes_eras_with_their_controllers() -> None:

@@ -6,11 +6,12 @@ from web.api.answers_bytes import Closed
 
 
 class ThenAndNow(Closed):
-    """What a setting was and is: a value for each era, the release and the KIP that changed it, and what that means."""
+    """What a setting was and is: a value for each era, the release and the KIP (or issue) that changed it, and its
+    meaning."""
 
     values: dict[str, str]
     since: str
-    kip: int
+    by: str
     why: dict[str, str]
 
 

@@ -98,7 +98,7 @@ def then(lever: Lever, exercise: Exercise, words: dict[str, Any]) -> dict[str, s
     if found is None:
         return None
     values = " · ".join(f"{era}: {eras.shown(value)}" for era, value in found["values"].items())
-    return {"values": values, "since": words["since"].format(release=found["since"], kip=found["kip"])}
+    return {"values": values, "since": words["since"].format(release=found["since"], by=found["by"])}
 
 
 @require_GET
