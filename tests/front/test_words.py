@@ -72,7 +72,7 @@ def test_every_key_is_said_by_a_command() -> None:
     say = words.say
     words.say = lambda key, **more: said.add(key) or say(key, **more)  # type: ignore[func-returns-value,method-assign]
     build_parser(words)
-    later = re.compile(r"up\.(starting|stopping|page_elsewhere|attach|preset_is|era_is|stop|other_kraft|of_quorum|classes)$|wrong\.|mistake|data\.|replay\.(starts|nothing|report|no_rows|more)|sweep\.(runs|failed|cells)|settings\.(head|unset|empty|only|unused|broker|topic|then)")
+    later = re.compile(r"up\.(starting|stopping|page_elsewhere|attach|preset_is|era_is|stop|other_kraft|of_quorum|classes)$|wrong\.|mistake|data\.|replay\.(starts|nothing|report|no_rows|more)|sweep\.(runs|failed|cells)|settings\.(head|unset|empty|only|unused|broker|topic|producer|consumer|worker|then)")
     assert {key for key in catalogue("en") if not later.match(key)} - {ARGPARSE} == {key for key in said if not later.match(key)}
 
 
