@@ -67,6 +67,7 @@ function replica(partition, id, words) {
   else notes.push(words.t(partition.isr.includes(id) ? "stage.legend.isr" : "stage.legend.out"));
   const moves = moveOf(partition, id);
   if (moves) notes.push(words.t(`stage.${moves}`));
+  if (log.directory) notes.push(words.t(log.moving ? "stage.moves_to" : "stage.lies_in", { directory: log.directory, moving: log.moving ?? "" }));
   if (log.leo < end) notes.push(words.t("words.lacks", { n: end - log.leo }));
   if (log.leo > end) notes.push(words.t("words.astray", { n: log.leo - end }));
   const harmed = (log.damaged ?? []).filter((offset) => isDamaged(log, offset));
