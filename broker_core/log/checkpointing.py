@@ -4,7 +4,7 @@
     high watermarks               the same, and every `replica.high.watermark.checkpoint.interval.ms` [5 s]
     cleaner offsets               after each cleaning
 
-A copy that is on its way to a directory (`moving`) has its lines in the files of the directory to which it moves: the
+A copy that is on its way to a directory (`futures`) has its lines in the files of the directory to which it moves: the
 same topic and partition stand in two files then, with an offset each.
 """
 

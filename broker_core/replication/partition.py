@@ -16,8 +16,8 @@ Worked example, ISR [1, 2, 3], leader 1 with log end 10:
 A request names the leader epoch that its sender knows (KIP-320); the partition compares:
 older than here => FENCED_LEADER_EPOCH, newer => UNKNOWN_LEADER_EPOCH.
 
-Kafka: kafka.cluster.Partition. As in 3.9 the high watermark stands still while the ISR is smaller than
-`min.insync.replicas` (KIP-966), never more than the replicas that there are.
+Kafka: kafka.cluster.Partition. As in 3.9 the high watermark stands still while the ISR is smaller (KIP-966)
+than `min.insync.replicas`, which counts as no more than the replicas that there are.
 """
 
 from __future__ import annotations

@@ -157,10 +157,6 @@ function setEnd(draft, params, { node }) {
   if (log && params.leo !== undefined) endAt(log, params.leo);
 }
 
-/**
- * The batches of an append. A follower that catches up takes several of the leader's at once, and the event names the
- * checksum of the last one alone: those that the leader is known to have there are told one by one.
- */
 /** Of a broker with several log directories: in which one its replica lies from now on. */
 function lieIn(draft, params, { node }) {
   const log = logOf(draft, params, node);
@@ -169,6 +165,10 @@ function lieIn(draft, params, { node }) {
   delete log.moving;
 }
 
+/**
+ * The batches of an append. A follower that catches up takes several of the leader's at once, and the event names the
+ * checksum of the last one alone: those that the leader is known to have there are told one by one.
+ */
 function batchesOf({ leader, logs }, { base_offset: base, last_offset: last, crc = null, bytes = 0 }, node) {
   const theirs = brokerOf(node) === String(leader) ? [] : logs[leader]?.tail ?? [];
   const inside = theirs.filter(([from, to]) => from >= base && to <= last);

@@ -151,6 +151,8 @@ def visit(browser: Any) -> Iterator[Open]:
         made.page.on("console", lambda message: _complain(made, message))
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
         made.page.add_init_script(TELL_OF_OTHERS)
+        made.page.on("framenavigated", lambda frame: _note(made, frame.url))
+        made.page.on("websocket", lambda socket: _note(made, socket.url))
         made.page.add_init_script(view_of(view))
         made.page.goto(served.url)
         made.wait("globalThis.lab?.app?.online && lab.feed.run")
@@ -164,6 +166,12 @@ def visit(browser: Any) -> Iterator[Open]:
         next(server, None)
     for made in visits:
         assert made.complaints == []
+
+
+def _note(made: Visit, url: str) -> None:
+    """Pages and sockets of others; what else is asked of them the page says itself."""
+    if not url.startswith((made.served.url, made.served.url.replace("http", "ws"), "about:")):
+        made.complaints.append(f"went to another host: {url}")
 
 
 def _complain(made: Visit, message: Any) -> None:

@@ -203,7 +203,7 @@ class LabPage:
         assert wrong == NOTHING
 
     def wrong(self) -> tuple[list[str], int, list[str], list[str]]:
-        """What has gone wrong on it by now: twins, pixels beyond its end, what the browser said, pages of others."""
+        """What has gone wrong on it by now: twins, pixels beyond its end, what the browser said, pages and sockets of others."""
         closed = self.page.is_closed()
         twins, beyond = ([], 0) if closed else (self.value("Object.keys(globalThis.twins ?? {})"), self.value(BEYOND_ITS_END))
         return twins, beyond, list(self.complaints), list(self.foreign)
@@ -273,6 +273,7 @@ def open_pages(browser: Any, data: Path, *options: str, generation: str | None =
         made.page.on("console", lambda message: made.complaints.append(message.text) if message.type != "log" else None)
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
         made.page.on("framenavigated", lambda frame: _note(made, frame.url))
+        made.page.on("websocket", lambda socket: _note(made, socket.url))
         made.page.goto(lab.page + path)
         made.wait("globalThis.lab?.app?.online && lab.app.desk.greeted")
         return made
@@ -286,7 +287,7 @@ def open_pages(browser: Any, data: Path, *options: str, generation: str | None =
 
 
 def _note(made: LabPage, url: str) -> None:
-    if not url.startswith((made.lab.page, "blob:", "about:")):
+    if not url.startswith((made.lab.page, made.lab.page.replace("http", "ws"), "blob:", "about:")):
         made.foreign.append(url)
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from broker_core.broker.handlers import log_dirs
+from broker_core.cluster.kraft.publishing import BrokerPublisher
+from broker_core.kernel.errors import StorageError
 from broker_core.kernel.names import OPERATOR
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import LogConfig, PartitionLog
+from broker_core.log.log_manager import LogManager
 from broker_core.replication.moves import _cut
 from broker_core.wire import messages as m
 from lab.clusters import observe
@@ -230,3 +234,26 @@ def test_a_copy_gives_up_what_the_log_has_given_up() -> None:
     current.truncate_to(3)
     _cut(move)
     assert future.log_end_offset == 3 and offsets(future) == offsets(current) == [], "batches go as a whole"
+
+
+def test_copies_below_a_directory_that_fails_while_they_are_put_in_place_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both were agreed to, and the first rename takes their directory away."""
+    logs, there, ids = LogManager(MemoryStorage(), ["a", "b"], LogConfig(), 1), UUID(int=7), {"x": UUID(int=1), "y": UUID(int=2)}
+    for topic, topic_id in ids.items():
+        logs.futures.wish(topic, 0, "a")
+        logs.get_or_create(topic, 0, topic_id=topic_id, now_ms=NOW)
+        logs.futures.wish(topic, 0, "b")
+        logs.futures.create(topic, 0, NOW)
+    held = SimpleNamespace(partitions={0: SimpleNamespace(replicas=[1], directories=[there])})
+    member: Any = SimpleNamespace(broker_id=1, replicas=SimpleNamespace(log_manager=logs), node=SimpleNamespace(wall_ms=lambda: NOW))
+    publisher = BrokerPublisher(member)
+    publisher.directories = {"b": there}
+
+    def refuse(log: PartitionLog, to: str) -> None:
+        raise StorageError(to, "rename", "no")
+
+    monkeypatch.setattr(PartitionLog, "move_directory", refuse)
+    image: Any = SimpleNamespace(topics=dict.fromkeys(ids.values(), held))
+    publisher._recover_abandoned(image)
+    assert logs.live_dirs() == ["a"] and logs.futures.logs() == []
+    assert [log.directory for log in logs.logs()] == ["a/x-0", "a/y-0"]

@@ -107,6 +107,8 @@ class BrokerPublisher:
         """Copies that the controller had agreed to, when this broker ended before they were in place."""
         logs, broker = self.member.replicas.log_manager, self.member.broker_id
         for log in logs.futures.logs():
+            if logs.futures.get(log.topic, log.partition) is not log:
+                continue  # its directory has failed with the one before
             found = image.topics[log.topic_id].partitions[log.partition]
             held = dict(zip(found.replicas, found.directories, strict=False)).get(broker)
             if held is not None and held == self.directories.get(logs.dir_of(log)):
