@@ -47,7 +47,7 @@ from lab.holding import Holding
 from lab.limits import UNLIMITED, Limits
 from lab.newcomers import Newcomers, chosen_port, disks_of
 from lab.open_runs import LabError
-from lab.sleeping import Sleeping
+from lab.sleeping import Bed, Sleeping
 from lab.snapshots.keeper import sweep
 from lab.telling import Telling, not_serving, why_it_ends
 from lab.time_of_day import TimeOfDay
@@ -88,7 +88,7 @@ class LiveLab(Sleeping, LiveFront):
         self.sole = sole
         self.stopped = threading.Event()
         self.branches: dict[str, Branch] = {}
-        self._lock: Any = None
+        self._lock = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
@@ -101,9 +101,21 @@ class LiveLab(Sleeping, LiveFront):
         self.begin()
         return self.wait(patience_s)
 
+    @classmethod
+    def of(cls, bed: Bed) -> LiveLab:
+        """The lab that has slept in another process: it sleeps in this one. Raises TimeoutError."""
+        lab = cls(bed.spec, bed.data, bed.host, bed.speed, sole=False, limits=bed.limits)
+        lab._lock, lab.server, lab.asleep = bed.lock, TcpServer.of(bed.listeners), bed.asleep
+        lab._go()
+        lab.wait()
+        return lab
+
     def begin(self) -> None:
         """Start the world. Raises LabError."""
         self._prepare()
+        self._go()
+
+    def _go(self) -> None:
         self._thread = threading.Thread(target=self._run, name="world", daemon=True)
         self._thread.start()
 
@@ -190,10 +202,13 @@ class LiveLab(Sleeping, LiveFront):
         self._stopping = asyncio.Event()
         if self._unwanted:  # stopped before it has begun
             return
-        self._build()
-        self.main.pump.start(self._loop)
-        await self._until_listening()
-        self.main.keep_keyframe()
+        if self.asleep is None:
+            self._build()
+            self.main.pump.start(self._loop)
+            await self._until_listening()
+            self.main.keep_keyframe()
+        else:
+            self._attend()
         if self.sole:
             heap.settle()
         await self._until(self._stopping)
@@ -241,7 +256,6 @@ class LiveLab(Sleeping, LiveFront):
         holding.go_on()
         if self.limits.processor_percent:
             self.main.pump.share = Share(self.limits.processor_percent / 100)
-        self.newcomers = Newcomers(self.data, self.spec, self.server)
         self.main.pump.admit = self._admit
         self.main.pump.before = TimeOfDay(world)
         self.branches[self.main.run_id] = self.main
@@ -252,7 +266,7 @@ class LiveLab(Sleeping, LiveFront):
         """Before a command of the live branch becomes part of the run: what is not to be had here, or not so much."""
         holding = self.main.holding
         held = holding.refused(self.main.run_id, command) if holding is not None else None
-        return held or self.newcomers.admit(command)
+        return held or Newcomers(self.data, self.spec, self.server).admit(command)
 
     def _storage(self, name: str) -> DiskStorage:
         """A node's disks; nodes that are added later get theirs, too."""
@@ -274,11 +288,17 @@ class LiveLab(Sleeping, LiveFront):
             self._ready.set_exception(LabError(ended or problem("not_listening", nodes=missing)))
             return
         await self.server.open()
-        own, listening = self.spec.ports(), self.server.listening
+        self._ready.set_result(self._addresses(self.server.listening))
+
+    def _attend(self) -> None:
+        """In the place of the process that it fell asleep in."""
+        self._stay()
+        self._ready.set_result(self._addresses(list(self.server.left.doors)))
+
+    def _addresses(self, listening: list[str]) -> Addresses:
+        own = self.spec.ports()
         ports = {name: port for name, port in self.server.ports.items() if name in own and name in listening}
-        self._ready.set_result(
-            Addresses([(int(name.rsplit("-", 1)[1]), self.host, port) for name, port in ports.items()])
-        )
+        return Addresses([(int(name.rsplit("-", 1)[1]), self.host, port) for name, port in ports.items()])
 
     def _ask_to_stop(self) -> None:
         if self._stopping is not None:

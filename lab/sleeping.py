@@ -16,8 +16,12 @@ A port of a broker that listens stays open while the lab sleeps. Whoever connect
 the lab, and is then accepted by it: a client notices a connection that took a moment longer.
 
 No event tells of any of it: as with a pause, only the wall clock has gone on. A file is signed with a key that only
-this process has, for reading a pickle of a stranger's would be running his program; a lab whose process has ended
-meanwhile starts as after a crash.
+this process and those that it trusts have, for reading a pickle of a stranger's would be running his program; a lab
+whose process has ended meanwhile starts as after a crash.
+
+Python keeps most of the memory for what the process makes next: pieces of what stays lie between the pieces of what
+went. A process all of whose labs sleep may start itself anew, and take them over (`bed`, `lie_down`): the ports stay
+open meanwhile, too.
 """
 
 from __future__ import annotations
@@ -27,32 +31,32 @@ import hashlib
 import hmac
 import io
 import pickle
-import secrets
 import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import cramjam
 import orjson
 
 from broker_core.drivers.files import DiskCaches, DiskStorage
-from broker_core.drivers.tcp import TcpServer
+from broker_core.drivers.tcp import Listeners, TcpServer
 from broker_core.kernel.journal import Journal, OperationLog, held_by, hold
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from lab import heap
 from lab.clusters.spec import RunSpec
 from lab.figures import Figures
+from lab.limits import Limits
 from lab.open_runs import LabError, OpenRuns
+from lab.snapshots.keeper import KEY
 
 FILE = "asleep"
 AT_WORK_S = 5.0
 LOCK = type(threading.Lock())
 _SIGNED = 32
-_KEY = secrets.token_bytes(32)
 _WHOLE = (World, Journal, OperationLog, Figures)
 """Who leaves out in other pickles what is left in here: everybody that looks on is kept, too."""
 
@@ -69,11 +73,30 @@ class Asleep:
     since: float
 
 
+@dataclass(slots=True, frozen=True)
+class Bed:
+    """A lab that sleeps, beside its file: with this another process can be the one that it wakes in. `lock`: the open
+    file that is held."""
+
+    spec: RunSpec
+    data: Path
+    host: str
+    speed: float
+    limits: Limits
+    asleep: Asleep
+    listeners: Listeners
+    lock: TextIO
+
+
 class Sleeping(OpenRuns):
     """A live lab's sleep. `sleep` and `wake` may be called from any thread; the rest is the world's."""
 
     spec: RunSpec
+    host: str
+    speed: float
+    limits: Limits
     server: TcpServer
+    _lock: TextIO | None
     _storages: dict[str, DiskStorage]
     _caches: DiskCaches
     asleep: Asleep | None = None
@@ -93,6 +116,27 @@ class Sleeping(OpenRuns):
     def fed(self) -> bool:
         """Whether clients from outside are connected."""
         return bool(self.server.connections)
+
+    def bed(self) -> Future[Bed | None]:
+        """What another process needs to be the one that this lab wakes in. Who connects does not wake it here any more,
+        unless it is to `stay`. None when it is awake."""
+        return self._ask(self._bed)
+
+    def stay(self) -> Future[None]:
+        """It wakes in this process after all."""
+        return self._ask(self._stay)
+
+    def _bed(self) -> Bed | None:
+        if self.asleep is None:
+            return None
+        self.server.ignore()
+        assert self._lock is not None
+        return Bed(self.spec, self.data, self.host, self.speed, self.limits, self.asleep, self.server.left, self._lock)
+
+    def _stay(self) -> None:
+        if self.asleep is not None:
+            assert self._loop is not None
+            self.server.attend(self._loop, self._wake)
 
     def _sleep(self) -> bool:
         if self.asleep is not None:
@@ -179,7 +223,7 @@ def read(lab: Sleeping) -> None:
 
 
 def _signature(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_SIGNED, key=_KEY).digest()
+    return hashlib.blake2b(data, digest_size=_SIGNED, key=KEY).digest()
 
 
 def _outside(lab: Sleeping) -> dict[str, Any]:

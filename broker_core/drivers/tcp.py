@@ -14,6 +14,7 @@ import math
 import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from broker_core.drivers.pump import LivePump
@@ -145,6 +146,20 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.transport.close()
 
 
+@dataclass(slots=True, frozen=True)
+class Listeners:
+    """What is left of a server that rests. `bound`, `doors`: sockets by place; at the doors somebody may wait."""
+
+    host: str
+    ports: dict[str, int]
+    max_frame: int
+    last_number: int
+    bytes_out: Counter[str]
+    zero_copied: Counter[str]
+    bound: dict[str, socket.socket]
+    doors: dict[str, socket.socket]
+
+
 class NotBound(Refusal, OSError):
     """A port that is taken, or that this process may not have."""
 
@@ -181,6 +196,20 @@ class TcpServer:
         self._early: dict[str, int] | None = None
         self._dirty: dict[int, ClientConnection] = {}
         self._last_number = 0
+
+    @classmethod
+    def of(cls, left: Listeners) -> TcpServer:
+        """The server that `left` is left of: it rests."""
+        found = cls(left.host, left.ports, left.max_frame)
+        found._sockets, found._doors, found._last_number = left.bound, left.doors, left.last_number
+        found.bytes_out, found.zero_copied = left.bytes_out, left.zero_copied
+        return found
+
+    @property
+    def left(self) -> Listeners:
+        """While it rests: all that the server which comes after it needs (`of`)."""
+        return Listeners(self.host, self.ports, self.max_frame, self._last_number, self.bytes_out, self.zero_copied,
+                         self._sockets, self._doors)  # fmt: skip
 
     def bind(self) -> None:
         """Take all ports; raises OSError with the port in its text."""
@@ -313,9 +342,21 @@ class TcpServer:
         assert self.loop is not None
         self.pump = None
         for place in self.listening:
-            door = self._doors[place] = self._servers[place][0].dup()
+            self._doors[place] = self._servers[place][0].dup()
             self._close(place)
-            self.loop.add_reader(door, knocked)
+        self.attend(self.loop, knocked)
+
+    def attend(self, loop: asyncio.AbstractEventLoop, knocked: Callable[[], None]) -> None:
+        """Notice who connects to a server that rests."""
+        self.loop = loop
+        for door in self._doors.values():
+            loop.add_reader(door, knocked)
+
+    def ignore(self) -> None:
+        """Do not notice who connects until `attend`: he waits."""
+        assert self.loop is not None
+        for door in self._doors.values():
+            self.loop.remove_reader(door)
 
     def go_on(self) -> None:
         """Accept those who wait, and all that come."""

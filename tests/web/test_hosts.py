@@ -7,7 +7,7 @@ import json
 import socket
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from tests.web.school import student
 from websockets.sync.client import connect
 
 from lab.client import Lab
+from lab.experiments.verify import verify
 from web import server
 from web.live import wire_names
 from web.live.labs import APART, labs
@@ -40,10 +41,11 @@ def room(rest: Rest, tmp_path: Path) -> Iterator[int]:
     for name in list(labs.known):
         rest.delete(f"labs/{name}")
     assert labs.hosts is not None
-    process = labs.hosts.running[0].process
+    processes = [host.process for host in labs.hosts.running]
     server.hold(0, tmp_path, "127.0.0.1", 0)
-    process.kill()
-    process.wait(PATIENCE_S)
+    for process in processes:
+        process.kill()
+        process.wait(PATIENCE_S)
 
 
 def test_a_lab_of_another_process_is_as_one_of_this_and_comes_back_when_that_dies(rest: Rest, room: int) -> None:
@@ -72,9 +74,64 @@ def test_a_lab_of_another_process_is_as_one_of_this_and_comes_back_when_that_die
         assert snapshot["run"] != begun.json["run"] and {"mine", "more"} <= set(snapshot["state"]["topics"])
     assert rest.get("labs/mine").json["bootstrap"] == f"127.0.0.1:{room}"
     assert rest.delete("labs/mine").status == 204
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", room)) != 0
+    assert not answers(room)
     refused(rest.get("labs/mine"), 404, "lab", "no lab mine")
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+async def stays_away(name: str) -> None:
+    """A lab whose process has ended is not started anew."""
+
+
+def until(met: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + STARTS_S
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_process_all_of_whose_labs_sleep_starts_anew_and_they_wake_in_it_as_they_fell_asleep(
+    rest: Rest, room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert labs.hosts is not None
+    labs.hosts.order["idle_s"] = 1.0
+    for name in ("mine", "other"):
+        assert rest.post("labs", {"name": name, "cluster": SMALL}).status == 201
+    load = {"do": "start_client", "name": "producer", "kind": "producer", "topic": "mine", "rate": 200}
+    for command in ({"do": "create_topic", "topic": "mine", "partitions": 1}, load, {"do": "kill", "broker": 1}):
+        assert rest.post("labs/mine/commands", command).status == 200
+    process = labs.hosts.running[0]
+    so_far = process.renewed  # it may have been quick, before the second lab was there
+    number, ports = process.process.pid, (room, room + APART)
+    until(lambda: process.renewed > so_far)
+    assert process.process.poll() is None and process.process.pid == number
+    before = rest.get("labs/mine").json
+    assert before["asleep"] and rest.get("labs/other").json["asleep"]
+    for name, port in zip(("mine", "other"), ports, strict=True):  # a client wakes one lab; the other has no broker
+        with socket.socket() as client:
+            client.settimeout(PATIENCE_S)
+            assert (client.connect_ex(("127.0.0.1", port)) == 0) is (name == "other")
+            if name == "other":
+                client.sendall(bytes.fromhex("0000000a 0012 0000 00000007 ffff"))  # ApiVersions, version 0
+                assert client.recv(8)[4:] == (7).to_bytes(4, "big")
+    assert rest.post("labs/mine/commands", {"do": "restart", "broker": 1}).status == 200
+    assert rest.post("labs/mine/waits", {"when": {"leader_of": "mine-0", "is": 1}}).json["met"]
+    after = rest.get("labs/mine").json
+    assert (after["run"], after["bootstrap"]) == (before["run"], before["bootstrap"]) and after["seq"] > before["seq"]
+    until(lambda: rest.get("labs/mine/snapshot").status == 200 and answers(room))  # to look keeps it awake meanwhile
+    assert answers(room + APART)
+    assert rest.delete("labs/other").status == 204
+    assert not answers(room + APART)
+    home = tmp_path / "labs" / "mine" / "runs" / before["run"]
+    assert labs.hosts.running == [process]
+    monkeypatch.setattr(labs.hosts, "lost", stays_away)
+    process.pipe.close()  # the process stops its labs in order, and the run is whole
+    process.process.wait(STARTS_S)
+    assert verify(home).differences == []
 
 
 def knows_its_student(rest: Rest, lab: str) -> None:

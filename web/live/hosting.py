@@ -129,6 +129,11 @@ class LabHost:
             publication.end()
         self.publications.clear()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a call is being answered."""
+        return bool(self._tasks)
+
     def branch(self, run: str | None) -> OpenRun:
         """An open run, the live one without a name."""
         return self.lab.branch(run)

@@ -8,6 +8,8 @@ One process executes worlds on one core at a time, so many labs need several. A 
 fewest; one that holds nothing is kept ready, as long as there are no more than `most`. What is asked about a lab
 goes to its process as it would over Redis (`remote`, `hosting`, `pipes`), REST included (`forwarding`).
 
+When all labs of a process sleep it starts itself anew, and has their memory no more (`anew`).
+
 When a process dies its labs come back in another one as after a restart of the server: their disks are there, the run
 that was open ended where it was written to. Whoever watches is cut to a snapshot of the next run.
 """
@@ -35,18 +37,21 @@ from web.live.remote import RemoteLab
 from web.live.watch import received
 
 CONTROL, TO_WEB = "control", "web"
+ANEW = "anew"
 BEGIN_S, END_S = 120.0, 30.0
 _log = logging.getLogger("brokerlab.hosts")
 
 
 class Host:
-    """One process, as the web sees it. `labs`: those that it holds."""
+    """One process, as the web sees it. `labs`: those that it holds; `renewed`: how often it has started itself anew."""
 
     def __init__(self) -> None:
         self.labs: dict[str, RemoteLab] = {}
         self._calls = 0
         self._open: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._task: asyncio.Task[None] | None = None
+        self._renewing: asyncio.Task[None] | None = None
+        self.renewed = 0
 
     async def start(self, order: dict[str, Any]) -> None:
         """Start it; it answers when it has loaded what it needs. Raises LabError."""
@@ -63,11 +68,14 @@ class Host:
 
     async def ask(self, do: str, **more: Any) -> dict[str, Any]:
         """What the process answers. Raises LabError, also when it ends meanwhile."""
+        return await self._ask(self.pipe.send, do, more)
+
+    async def _ask(self, send: Callable[..., Awaitable[None]], do: str, more: dict[str, Any]) -> dict[str, Any]:
         self._calls += 1
         number, answer = self._calls, asyncio.get_running_loop().create_future()
         self._open[number] = answer
         try:
-            await self.pipe.send(CONTROL, {"do": do, "n": number, **more})
+            await send(CONTROL, {"do": do, "n": number, **more})
             said = await asyncio.wait_for(answer, BEGIN_S)
         except (PipeClosed, TimeoutError):
             raise LabError(problem("host_silent")) from None
@@ -79,12 +87,24 @@ class Host:
 
     async def _listen(self) -> None:
         async for said in received(self.pipe, TO_WEB):
+            if said.get("wish") == ANEW:
+                self._renewing = asyncio.create_task(self._renew())
+                continue
             answer = self._open.get(said["n"])
             if answer is not None and not answer.done():
                 answer.set_result(said)
         for answer in self._open.values():
             if not answer.done():
                 answer.set_exception(LabError(problem("host_silent")))
+
+    async def _renew(self) -> None:
+        """It starts itself anew, if it still can (`anew`). One that does not come back has died."""
+        try:
+            self.renewed += bool((await self._ask(self.pipe.send_last, ANEW, {}))[ANEW])
+        except LabError:
+            self.process.kill()
+        finally:
+            self.pipe.go_on()
 
     async def end(self) -> None:
         """All its labs stop in order, then it ends."""

@@ -43,6 +43,7 @@ from lab.clusters.spec import RunSpec, run_from_dict
 from lab.limits import UNLIMITED, Limits
 from lab.live import LiveLab
 from lab.open_runs import LabError
+from lab.sleeping import Bed
 from web.live.described import Described
 from web.live.hosts import Hosts
 from web.live.hub import LabHub, hub
@@ -188,6 +189,28 @@ class Labs:
             raise
         made = self.running[described.name] = LabHub(described.name)
         made.serve(lab)
+        return made
+
+    @property
+    def awake_here(self) -> int:
+        """How many of the labs of this process do not sleep."""
+        return sum(_own(found).asleep is None for found in self.running.values())
+
+    async def beds(self) -> list[tuple[Described, Bed]]:
+        """Of the labs of this process that sleep: no client wakes them any more, unless they are to `stay`."""
+        found = [(self.known[one.name], await asyncio.wrap_future(_own(one).bed())) for one in self.running.values()]
+        return [(described, bed) for described, bed in found if bed is not None]
+
+    async def stay(self) -> None:
+        """They wake here after all."""
+        for found in self.running.values():
+            await asyncio.wrap_future(_own(found).stay())
+
+    async def take_over(self, described: Described, bed: Bed) -> LabHub:
+        """A lab that has slept in the process that this one was (`anew`)."""
+        self.known[described.name] = described
+        made = self.running[described.name] = LabHub(described.name)
+        made.serve(await asyncio.to_thread(LiveLab.of, bed))
         return made
 
     async def _begun_elsewhere(self, hosts: Hosts, described: Described) -> LabHub:

@@ -40,6 +40,8 @@ class Pipe:
         self._writer: asyncio.StreamWriter | None = None
         self._task: asyncio.Task[None] | None = None
         self.closed = asyncio.Event()
+        self._free = asyncio.Event()
+        self._free.set()
 
     async def start(self) -> None:
         """From inside the loop that it is used in."""
@@ -56,6 +58,31 @@ class Pipe:
     async def send(self, channel: str, message: dict[str, Any]) -> None:
         """To a channel of the other end. Raises PipeClosed."""
         await self._write(("channel", channel, message))
+
+    async def send_last(self, channel: str, message: dict[str, Any]) -> None:
+        """As `send`; whoever sends anything more waits until `go_on`."""
+        await self._free.wait()
+        self._free.clear()
+        await self._write_now(("channel", channel, message))
+
+    def go_on(self) -> None:
+        """Send what has waited."""
+        self._free.set()
+
+    @property
+    def quiet(self) -> bool:
+        """Whether all that has come was taken."""
+        return all(queue.empty() for queue in self._queues.values())
+
+    async def written(self) -> None:
+        """Until all that was sent has left this process."""
+        if self._writer is not None:
+            self._writer.transport.set_write_buffer_limits(high=0)
+            await self._writer.drain()
+
+    def fileno(self) -> int:
+        """Of the socket."""
+        return self._end.fileno()
 
     async def group_send(self, group: str, message: dict[str, Any]) -> None:
         """To all channels of the other end that have joined a group. Raises PipeClosed."""
@@ -83,6 +110,10 @@ class Pipe:
 
     # -- the sockets ------------------------------------------------------------------------
     async def _write(self, what: tuple[str, str, dict[str, Any]]) -> None:
+        await self._free.wait()
+        await self._write_now(what)
+
+    async def _write_now(self, what: tuple[str, str, dict[str, Any]]) -> None:
         if self._writer is None or self.closed.is_set():
             raise PipeClosed("the other process has ended")
         data = pickle.dumps(what, pickle.HIGHEST_PROTOCOL)
@@ -114,6 +145,7 @@ class Pipe:
         if self.closed.is_set():
             return
         self.closed.set()
+        self._free.set()
         for queue in self._queues.values():
             if queue.full():
                 queue.get_nowait()
