@@ -11,7 +11,7 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,11 @@ import pytest
 from broker_core.drivers import native
 from compiled import build, sources, wheel
 
-TREES = {path: ast.parse(path.read_text()) for path in sorted((sources.CHECKOUT / sources.CORE).rglob("*.py"))}
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """Of all files of the core; not read by a worker that only collects this file."""
+    return {path: ast.parse(path.read_text()) for path in sorted((sources.CHECKOUT / sources.CORE).rglob("*.py"))}
 
 
 def test_each_module_of_the_recipe_is_there_once() -> None:
@@ -30,14 +34,14 @@ def test_each_module_of_the_recipe_is_there_once() -> None:
 
 def test_the_bases_of_a_compiled_class_are_compiled_too() -> None:
     """A native class cannot lie on top of one that Python made, unless it is an ordinary one itself."""
-    ordinary = sources.ordinary([*TREES.values()])
+    ordinary = sources.ordinary([*trees().values()])
     chosen = {sources.CHECKOUT / name for name in sources.modules()}
-    made = {node.name: path for path, tree in TREES.items() for node in tree.body if isinstance(node, ast.ClassDef)}
+    made = {node.name: path for path, tree in trees().items() for node in tree.body if isinstance(node, ast.ClassDef)}
     missing = [
         f"{node.name} of {path.name} stands on {base}"
-        for path in chosen for node in TREES[path].body if isinstance(node, ast.ClassDef) and node.name not in ordinary
+        for path in chosen for node in trees()[path].body if isinstance(node, ast.ClassDef) and node.name not in ordinary
         for base in sources.bases(node) if base in made and base not in sources.PYTHONS_OWN and made[base] not in chosen
-        and not sources.bases(next(n for n in TREES[made[base]].body if getattr(n, "name", "") == base)) & sources.NO_NATIVE
+        and not sources.bases(next(n for n in trees()[made[base]].body if getattr(n, "name", "") == base)) & sources.NO_NATIVE
     ]  # fmt: skip
     assert missing == []
 
@@ -45,11 +49,11 @@ def test_the_bases_of_a_compiled_class_are_compiled_too() -> None:
 def test_what_stands_on_a_compiled_class_is_compiled_too() -> None:
     """Its own attributes would be missing in a pickle. Real disks are in that of a lab that sleeps only; a class of the
     same file may have the name of a compiled one."""
-    ordinary = sources.ordinary([*TREES.values()])
+    ordinary = sources.ordinary([*trees().values()])
     chosen = {sources.CHECKOUT / name for name in sources.modules()}
-    native_ones = {node.name for path in chosen for node in TREES[path].body if isinstance(node, ast.ClassDef)
+    native_ones = {node.name for path in chosen for node in trees()[path].body if isinstance(node, ast.ClassDef)
                    and node.name not in ordinary and not sources.bases(node) & sources.NO_NATIVE}  # fmt: skip
-    left = [f"{node.name} of {path.name}" for path in [*TREES, *sorted((sources.CHECKOUT / "lab").rglob("*.py"))]
+    left = [f"{node.name} of {path.name}" for path in [*trees(), *sorted((sources.CHECKOUT / "lab").rglob("*.py"))]
             if path not in chosen and "drivers" not in path.parts
             for classes in [[node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]]
             for node in classes if sources.bases(node) & native_ones - {one.name for one in classes}]  # fmt: skip
