@@ -53,6 +53,9 @@ from lab.telling import Telling, not_serving, why_it_ends
 from lab.time_of_day import TimeOfDay
 
 STOP_LIMIT_US = 30_000_000
+HURRY = 20.0
+"""How fast time may run until the brokers listen, where nobody is there to see it: an election of a quorum, which takes
+one or two seconds of Kafka's time, takes 50 to 100 ms of his who waits."""
 START_S = 90.0  # after a crash the brokers' old sessions have to expire first
 GIVE_BACK_S = 5.0
 TRIM_S = 60.0

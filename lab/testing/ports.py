@@ -1,7 +1,6 @@
 """A cluster on real ports: the live lab (`lab.live`) on a thread of its own.
 
-Its start is hurried: until the brokers listen virtual time runs twenty times as fast as the wall clock, so that an
-election of a quorum, which takes a second of Kafka's time, takes 50 ms of the test's.
+Its start is hurried (`lab.live.HURRY`).
 """
 
 from __future__ import annotations
@@ -18,13 +17,12 @@ from broker_core.kernel.errors import CommandError, Refusal
 from lab.client.errors import NotMet
 from lab.clusters.topic_spec import TopicSpec
 from lab.experiments.driven import all_led, creating
-from lab.live import LiveLab
+from lab.live import HURRY, LiveLab
 from lab.scenarios.conditions import Condition, value_of
 from lab.testing.clusters import Cluster, Event, chosen, refuse, subject_of
 from lab.testing.described import described
 from lab.waiting import Wanted
 
-HURRY = 20.0
 START_S, ANSWER_S, LOOK_S = 60.0, 30.0, 0.005
 
 

@@ -12,6 +12,7 @@
 Which labs there are stands in the database (`web.api.models.LabRecord`), so a server that starts anew knows them; such
 a lab rests, with its disks in `labs/NAME`, until somebody who may change things starts it; to look
 at it does not. A server begins one lab at a time: several that start at once would only take each other's processor.
+The time of a lab that starts is hurried, for somebody waits for it.
 
 These worlds are in this process, on threads. Each has a page, a socket and all of REST at its own address
 (`web.addresses`). One that nobody watches, asks or feeds for a while sleeps (`lab.sleeping`) until somebody does.
@@ -41,7 +42,7 @@ from lab.clusters.brokers import ClusterSpec
 from lab.clusters.checks import mapping
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.limits import UNLIMITED, Limits
-from lab.live import LiveLab
+from lab.live import HURRY, LiveLab
 from lab.open_runs import LabError
 from lab.sleeping import Bed
 from web.live.described import Described
@@ -180,10 +181,11 @@ class Labs:
             return found
         if self.hosts is not None:
             return await self._begun_elsewhere(self.hosts, described)
-        lab = LiveLab(self._spec(described), self.home / described.name, self.host, sole=False,
+        lab = LiveLab(self._spec(described), self.home / described.name, self.host, speed=HURRY, sole=False,
                       limits=Limits(**described.limits))  # fmt: skip
         try:
             await asyncio.to_thread(lab.start)
+            await asyncio.wrap_future(lab.submit({"do": "time", "speed": 1.0}))
         except BaseException:
             await asyncio.to_thread(lab.stop)
             raise
