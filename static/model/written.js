@@ -7,13 +7,14 @@
  *     {key: "a", tombstone: "on"}                           ->  {key: "a", value: null}
  */
 
-/** "source=web, empty" -> {source: "web", empty: null}; a name without a value is a header without one. */
+/** Each header: a name, and behind "=" what is between quotes (a quote in it stands twice) or all up to the next comma. */
+const HEADER = /([^,=]*)(?:=\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*)))?(?:,|$)/g;
+
+/** 'source=web, empty, route="a, b"' -> {source: "web", empty: null, route: "a, b"}; a name alone is a header without value. */
 export function headersOf(text) {
   const found = {};
-  for (const part of text.split(",")) {
-    const at = part.indexOf("=");
-    const name = (at < 0 ? part : part.slice(0, at)).trim();
-    if (name) found[name] = at < 0 ? null : part.slice(at + 1).trim();
+  for (const [, name, quoted, plain] of text.matchAll(HEADER)) {
+    if (name.trim()) found[name.trim()] = quoted?.replaceAll('""', '"') ?? plain?.trim() ?? null;
   }
   return found;
 }

@@ -30,6 +30,8 @@ test("a plan names every partition in order, and what is done is not asked for a
 
 test("a record by hand may have no value, and headers with or without one", () => {
   assert.deepEqual(headersOf("source=web, empty ,a==b,,=x"), { source: "web", empty: null, a: "=b" });
+  assert.deepEqual(headersOf('route="a, b" , said = "he said ""no"", twice",none="",last="x'), { route: "a, b", said: 'he said "no", twice', none: "", last: '"x' });
+  assert.deepEqual(headersOf('open="a"b, c'), { open: '"a"b', c: null });
   assert.deepEqual(written({ key: "", value: "" }, "hello"), { value: "hello" });
   assert.deepEqual(written({ key: "k", value: "1", headers: "a=1" }, "hello"), { value: "1", key: "k", headers: { a: "1" } });
   assert.deepEqual(written({ key: "k", value: "1", tombstone: "on" }, "hello"), { value: null, key: "k" });
