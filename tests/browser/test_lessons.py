@@ -125,7 +125,7 @@ def english(seen: LabPage) -> list[str]:
     for text in json.loads(seen.value(READ)):
         for word in WORD.findall(PATH.sub(" ", QUOTED.sub(r" \1 ", TYPED.sub(" ", text)))):
             plain = word.strip(".-")
-            is_named = plain in WORDS or plain in settings or re.sub(r"-\d+$", "", plain) in TOPICS
+            is_named = plain in WORDS or plain in settings or plain in TOPICS or re.sub(r"-\d+$", "", plain) in TOPICS
             if not is_named and not NAME.fullmatch(plain):
                 found[plain] = text[:90]
     return [f"{word}: {text}" for word, text in found.items()]
