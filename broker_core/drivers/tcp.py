@@ -354,16 +354,15 @@ class TcpServer:
 
     def ignore(self) -> None:
         """Do not notice who connects until `attend`: he waits."""
-        assert self.loop is not None
         for door in self._doors.values():
-            self.loop.remove_reader(door)
+            if self.loop is not None:
+                self.loop.remove_reader(door)
 
     def go_on(self) -> None:
         """Accept those who wait, and all that come."""
+        self.ignore()
         doors, self._doors = self._doors, {}
         for place, door in doors.items():
-            assert self.loop is not None
-            self.loop.remove_reader(door)
             self._sockets[place] = door
             self.listen(place, self.ports[place])
 
@@ -388,11 +387,8 @@ class TcpServer:
         """Close every listener and every connection."""
         for place in list(self._servers):
             self._close(place)
-        for door in self._doors.values():
-            if self.loop is not None:
-                self.loop.remove_reader(door)
-            door.close()
-        for listener in self._sockets.values():
+        self.ignore()
+        for listener in (*self._doors.values(), *self._sockets.values()):
             listener.close()
         for client in list(self.connections.values()):
             self.connections.pop(client.number, None)

@@ -78,6 +78,7 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
         "transactions": observe_transactions(world),
         "shares": observe_shares(world),
         "clients": _clients(world),
+        **_wanted(world, spec),
         "connections": _connections(world),
         **truth_of(world).snapshot(),
         "links": _links(world),
@@ -261,6 +262,14 @@ def _clients(world: World) -> dict[str, Any]:
             kind = next((kind for kind in ("producer", "processor", "worker") if name.startswith(kind)), "consumer")
             found[name] = {"kind": kind, "state": node.state, "settings": {}, "acked": 0, "failed": 0, "read": 0}
     return found
+
+
+def _wanted(world: World, spec: RunSpec) -> dict[str, Any]:
+    """Clients of the description that have not been started yet: what they will be, for the commands that start them
+    only name them."""
+    waiting = [one for one in spec.clients if one.name not in world.nodes]
+    found = {one.name: {"kind": one.kind, "settings": one.settings} for one in waiting}
+    return {"wanted": found} if found else {}
 
 
 def _connections(world: World) -> dict[str, Any]:

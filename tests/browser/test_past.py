@@ -183,8 +183,9 @@ def test_a_rewound_run_shows_the_counts_of_that_moment_and_a_stopped_client_its_
     page.wait("document.querySelector('#scene .side.producer.stopped')?.textContent.includes('sent')")
     assert "acks=0" in page.page.text_content("#scene .side.producer.stopped")
     page.picture("stopped-en")
-    for t in (5_200_000, 5_600_000, 10_000_000, 11_000_000):
+    for t in (3_000_000, 5_200_000, 5_600_000, 10_000_000, 11_000_000):  # first the picture grows from one without clients
         page.page.evaluate(f"lab.clock.goTime({t}); lab.app.set({{}})")
+        assert page.value(f"{client}.settings.acks") == "0"
         shown = page.value(f"{client}.acked")
         assert acked(t - 300_000) <= shown <= acked(t), t
         page.wait(f"document.querySelector('#scene .side.producer').textContent.includes('{shown:,}')")
