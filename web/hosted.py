@@ -16,10 +16,15 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker_core.kernel.errors import what_of
 from lab import heap
+
+if TYPE_CHECKING:  # Django has to be set up before they are loaded
+    from web.live.hosting import LabHost
+    from web.live.hub import LabHub
+    from web.live.pipes import Pipe
 
 FIRST = {"method": "GET", "path": "/api/labs", "query": "", "headers": [], "body": b""}
 
@@ -53,9 +58,9 @@ async def serve(end: socket.socket, kept: int | None = None) -> None:
 class Held:
     """What is asked about labs as such, one thing after another for each."""
 
-    def __init__(self, pipe: Any) -> None:
+    def __init__(self, pipe: Pipe) -> None:
         self.pipe = pipe
-        self.hosts: dict[str, Any] = {}
+        self.hosts: dict[str, LabHost] = {}
         self.order: dict[str, Any] = {}
         self.grown = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -108,7 +113,7 @@ class Held:
         self._offer(found)
         return {}
 
-    def _offer(self, found: Any) -> None:
+    def _offer(self, found: LabHub) -> None:
         from web.live.hosting import LabHost
 
         host = self.hosts[found.name] = LabHost(found.lab, self.pipe, found.name, of=found)
