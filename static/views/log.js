@@ -24,6 +24,7 @@ import { h } from "./patch.js";
 export const ROW = { least: 21, most: 60, read: 31, thin: 17, head: 25 };
 const TALL = 24; // a row with room for a bar and readers beneath its cells
 const LABEL = 76;
+const NAME = { letters: 9, wide: 57 }; // the longest name of a replica that is written whole, and the room for it
 const PRINT = 46;
 const WORDED = 44; // a row with room for a line of words beneath its cells
 const PRINTED = 34; // a row with room for a checksum beneath its name
@@ -33,8 +34,11 @@ const TURN = 1024; // cells of the strip on which a row's cells stand: it moves,
 
 export function shortName(topic, number) {
   const name = `${topic}-${number}`;
-  return name.length <= 9 ? name : `${topic.slice(0, Math.max(1, 7 - number.length))}…-${number}`;
+  return name.length <= NAME.letters ? name : `${topic.slice(0, Math.max(1, 7 - number.length))}…-${number}`;
 }
+
+/** A name that needs all its room has exactly that, whatever the font and its weight. */
+const fitted = (name) => (name.length < NAME.letters ? {} : { textLength: NAME.wide, lengthAdjust: "spacingAndGlyphs" });
 
 /**
  * What an offset is on a replica; facts: model/figures.js, `truthOf`. `lost`: the receipt says that the record was lost in the
@@ -368,7 +372,7 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
   },
     h("rect", { class: "row-ground", x: box.x + 12, y: y - 3, width: box.w - 18, height: tall - 1, rx: 4 }),
     h("text", { class: "glyph", x: box.x + 22, y: base }, glyph),
-    h("text", { class: "row-name", x: box.x + 32, y: base }, shortName(topicName, number)),
+    h("text", { class: "row-name", x: box.x + 32, y: base, ...fitted(shortName(topicName, number)) }, shortName(topicName, number)),
     mine ? cells(view, facts, log, id, x, y, cell) : h("text", { class: "row-note", x, y: base }, words.t("stage.no_replica")),
     whole?.parts,
     whole && bands(view, facts, log, { x, y, cell, tall }),
