@@ -9,6 +9,7 @@ KEPT is the open file of what this process has left to itself when it started it
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # Django has to be set up before they are loaded
     from web.live.hub import LabHub
     from web.live.pipes import Pipe
 
+_log = logging.getLogger("brokerlab.hosts")
 FIRST = {"method": "GET", "path": "/api/labs", "query": "", "headers": [], "body": b""}
 
 
@@ -150,16 +152,21 @@ class Held:
                     await self.pipe.send(TO_WEB, {"wish": ANEW})
 
     async def anew(self, number: int) -> dict[str, Any]:
-        """Start anew if nothing is under way and all sleep; an answer says that it is not to be."""
+        """Start anew if nothing is under way and all sleep; an answer says that it is not to be. Where that fails (no
+        room for the file) it is not tried again before a lab has been awake."""
         from web.live.anew import Kept, start_anew
         from web.live.hosts import ANEW
         from web.live.labs import labs
 
-        beds = await labs.beds()
-        busy = len(self._tasks) > 1 or not self.pipe.quiet or any(host.busy for host in self.hosts.values())
-        if not labs.awake_here and not busy:
-            await self.pipe.written()
-            start_anew(self.pipe.fileno(), Kept(number, self.order, beds))
+        try:
+            beds = await labs.beds()
+            busy = len(self._tasks) > 1 or not self.pipe.quiet or any(host.busy for host in self.hosts.values())
+            if not labs.awake_here and not busy:
+                await self.pipe.written()
+                start_anew(self.pipe.fileno(), Kept(number, self.order, beds))
+        except OSError as error:
+            self.grown = False
+            _log.warning("a process of labs cannot start itself anew: %s", error)
         await labs.stay()
         return {ANEW: False}
 
@@ -168,12 +175,14 @@ class Held:
         from web.live.anew import kept_in
         from web.live.hosts import ANEW, TO_WEB
         from web.live.labs import labs
+        from web.live.pipes import PipeClosed
 
         kept = kept_in(file)
         await self.open(**kept.order)
         for described, bed in kept.labs:
             self._offer(await labs.take_over(described, bed))
-        await self.pipe.send(TO_WEB, {"n": kept.number, "value": {ANEW: True}})
+        with suppress(PipeClosed):  # the server has gone meanwhile: the labs stop in order
+            await self.pipe.send(TO_WEB, {"n": kept.number, "value": {ANEW: True}})
 
     async def end(self) -> None:
         """What is under way is given up."""

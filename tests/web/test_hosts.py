@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import socket
 import time
@@ -21,7 +22,8 @@ from websockets.sync.client import connect
 from lab.client import Lab
 from lab.experiments.verify import verify
 from web import server
-from web.live import wire_names
+from web.hosted import Held
+from web.live import anew, wire_names
 from web.live.labs import APART, labs
 from web.live.pipes import CAPACITY, Pipe, PipeClosed
 from web.live.remote import LabUnreachable, RemoteLab
@@ -132,6 +134,38 @@ def test_a_process_all_of_whose_labs_sleep_starts_anew_and_they_wake_in_it_as_th
     process.pipe.close()  # the process stops its labs in order, and the run is whole
     process.process.wait(STARTS_S)
     assert verify(home).differences == []
+
+
+def test_a_process_that_cannot_start_anew_goes_on_and_a_client_wakes_its_lab(
+    rest: Rest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = free_ports(APART + 4)
+    server.hold(1, tmp_path / "labs", "127.0.0.1", first - APART, idle_s=0.01)
+    try:
+        assert rest.post("labs", {"name": "mine", "cluster": SMALL}).status == 201
+        until(lambda: rest.get("labs/mine").json["asleep"])
+        monkeypatch.setattr(labs, "idle_s", 1000.0)
+        asked: list[anew.Kept] = []
+
+        def full(pipe: int, kept: anew.Kept) -> None:
+            asked.append(kept)
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        async def ask() -> dict[str, object]:
+            ours, theirs = socket.socketpair()
+            pipe, web = Pipe(ours), Pipe(theirs)
+            await pipe.start()
+            await web.start()
+            return await Held(pipe).anew(1)
+
+        monkeypatch.setattr(anew, "start_anew", full)
+        assert asyncio.run(ask()) == {"anew": False}
+        assert [described.name for described, _ in asked[0].labs] == ["mine"] and rest.get("labs/mine").json["asleep"]
+        with socket.create_connection(("127.0.0.1", first), PATIENCE_S):
+            until(lambda: not rest.get("labs/mine").json["asleep"])
+    finally:
+        rest.delete("labs/mine")
+        server.hold(0, tmp_path, "127.0.0.1", 0)
 
 
 def knows_its_student(rest: Rest, lab: str) -> None:

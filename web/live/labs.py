@@ -200,12 +200,13 @@ class Labs:
 
     async def beds(self) -> list[tuple[Described, Bed]]:
         """Of the labs of this process that sleep: no client wakes them any more, unless they are to `stay`."""
-        found = [(self.known[one.name], await asyncio.wrap_future(_own(one).bed())) for one in self.running.values()]
+        running = list(self.running.values())
+        found = [(self.known[one.name], await asyncio.wrap_future(_own(one).bed())) for one in running]
         return [(described, bed) for described, bed in found if bed is not None]
 
     async def stay(self) -> None:
         """They wake here after all."""
-        for found in self.running.values():
+        for found in list(self.running.values()):
             await asyncio.wrap_future(_own(found).stay())
 
     async def take_over(self, described: Described, bed: Bed) -> LabHub:
