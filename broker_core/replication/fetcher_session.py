@@ -39,8 +39,8 @@ class FetcherSession:
         key = state.key
         state.sent = False
         self.changed[key] = state
-        if self.forgotten:
-            self.forgotten.pop(key, None)
+        if self.forgotten and self.forgotten.pop(key, None) is not None:
+            self.known[key] = state  # the leader was not told to forget it, and has to be if it goes again
 
     def drop(self, state: FollowerState) -> None:
         """The partition is not to be fetched (for now)."""

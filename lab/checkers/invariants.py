@@ -40,6 +40,7 @@ from lab.checkers.invariants_controller import BrokerEpochs, ElrCompleteness, Is
 from lab.checkers.invariants_ensemble import CommittedTreeKept, EphemeralsHaveSessions, OneEnsembleLeaderPerEpoch
 from lab.checkers.invariants_groups import EveryGroupReads
 from lab.checkers.invariants_isr import LaggardsLeave
+from lab.checkers.invariants_moves import OneLogPerReplica, ReassignmentKeepsReplicas
 from lab.checkers.invariants_quorum import (
     CommittedMetadataKept,
     OneQuorumLeaderPerEpoch,
@@ -88,7 +89,7 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     OneQuorumLeaderPerEpoch, OneVotePerEpoch, QuorumLogMatching, CommittedMetadataKept, QuorumHighWatermarkMonotonic,
     IsrAndElrDisjoint, ElrCompleteness, BrokerEpochs, EveryGroupReads, OneEnsembleLeaderPerEpoch, CommittedTreeKept,
     EphemeralsHaveSessions, ShareRecordHeldByOne, ShareRecordEndsOnce, ShareDeliveriesWithinLimit, ShareStartMonotonic,
-    EveryShareRecordEnds,
+    EveryShareRecordEnds, ReassignmentKeepsReplicas, OneLogPerReplica,
 )  # fmt: skip
 
 

@@ -79,6 +79,10 @@ WHAT: dict[str, str] = {
     "delivered_too_often": "{topic}-{partition}: offset {offset}, delivery {count} to group {group} of {limit} at most",
     "share_start_went_back": "{topic}-{partition}: the start of group {group} went from {before} to {after}",
     "share_group_stuck": "{topic}-{partition}: group {group} has ended all up to {offset} of {end}, and no further",
+    "move_is_wrong": "{topic}-{partition}: replicas {replicas}, of these {adding} are added and {removing} removed",
+    "moved_elsewhere": "{topic}-{partition}: has replicas {replicas} now: not as asked, and not as before",
+    "not_a_replica": "{topic}-{partition}: leader {leader} and ISR {isr} are not all among the replicas {replicas}",
+    "two_logs": "{topic}-{partition}: the log of broker {broker} is {file}, and so is {other}",
     "write_never_ended": "{process}: write {id} to {topic}-{partition} has neither succeeded nor failed",
 }
 """Code of what is wrong -> English sentence over its parameters."""

@@ -1,10 +1,12 @@
 """Swarm runs from the command line. One line a seed; exit code 1 if one failed.
 
-    python -m lab.faults 1..500 [DIR] [--kraft | --ensemble | --share | --transactions] [--once] [--workers N]
+    python -m lab.faults 1..500 [DIR] [--kraft | --ensemble | --share | --transactions | --moves]
+                                [--once] [--workers N]
                                              seeds, with ZooKeeper
                                              (one server of the tree, or 3 or 5), or in KRaft, there with
                                              workers of a share group, or with transactions
-                                             and groups of both protocols, too;
+                                             and groups of both protocols, too; or in either of the two, with
+                                             replicas that move to other brokers and directories;
                                              at the end, in how many runs each rare path was reached
     python -m lab.faults mutants [NAME...]   our own code broken in one place, and how many seeds until it is noticed
                                              (not of a compiled core: BROKERLAB_COMPILED=0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lab.clusters.spec import CONTROLLERS
 from lab.faults.mutants import FAULT, RECEIPT, REST, Mutant
-from lab.faults.swarm import ENSEMBLE, SHARE, TRANSACTIONS
+from lab.faults.swarm import ENSEMBLE, MOVES, SHARE, TRANSACTIONS
 
 KRAFT = CONTROLLERS[1]
 
@@ -189,4 +189,10 @@ MUTANTS: list[Mutant] = [
     Mutant("open-ones-hold-nothing-back", "broker_core.log.transactions:Transactions._look",
            "[next(iter(self.open))] if self.open else []",
            "[]", "LastStableOffset", 5, TRANSACTIONS),
+    Mutant("who-goes-is-gone", "broker_core.controller.kraft.reassignments:ReassignmentControl._moved",
+           "[*wanted, *removing]",
+           "[*wanted]", "ReassignmentKeepsReplicas", 10, MOVES),
+    Mutant("copies-stay-copies", "broker_core.replication.moves:ReplicaMoves._swap",
+           "move.partition.log = self",
+           "_ = self", "OneLogPerReplica", 5, MOVES),
 ]  # fmt: skip

@@ -35,6 +35,7 @@ from lab.clusters.brokers import DYNAMIC, STATIC
 from lab.clusters.spec import CONTROLLERS, MOST_CONTROLLERS
 from lab.experiments.directory import RunDirectory
 from lab.experiments.run import Execution, RunResult, refused_by_brokers
+from lab.faults.moves import NO_ELR, Mover, draw_moves, endless, has_no_elr, is_excused, left_over, under_way
 from lab.faults.nemesis import STORIES, Nemesis, kinds_of
 from lab.scenarios import grammar
 from lab.scenarios.grammar import Scenario
@@ -44,34 +45,46 @@ ZOOKEEPER = CONTROLLERS[0]
 ENSEMBLE = "ensemble"
 SHARE = "share"
 TRANSACTIONS = "transactions"
-GENERATIONS = (*CONTROLLERS, ENSEMBLE, SHARE, TRANSACTIONS)
+MOVES = "moves"
+GENERATIONS = (*CONTROLLERS, ENSEMBLE, SHARE, TRANSACTIONS, MOVES)
 """Those of Kafka, ZooKeeper with several servers, and KRaft with workers of a share group, or with transactional
-clients and groups of both protocols."""
+clients and groups of both protocols; and either of the two with replicas that move."""
 CONTROLLERS_OF_THEIR_OWN = (0, 0, 1, 2, 3, 3, 4, 5)
 """0: some of the brokers vote, too, up to five of them."""
 ENSEMBLES = (3, 3, 5)
-MOVES = ("add_controller", "remove_controller")
+OF_VOTERS = ("add_controller", "remove_controller")
 GONE_US = 60_000_000
 GROUPS_US = 240_000_000
+ANSWERED_US = 120_000_000
 NEVER = ("lost", "failed_read", "inconsistent")
 
 
 def draw(seed: int, generation: str = ZOOKEEPER) -> dict[str, Any]:
     """The scenario of a seed, without its faults: those depend on what the cluster looks like by then. In both
     generations it is the same but for the controllers: brokers that vote, too, or controllers of their own, one to five
-    voters, who stay or may change. An `ensemble` is that of ZooKeeper, with 3 or 5 servers of the tree."""
+    voters, who stay or may change. An `ensemble` is that of ZooKeeper, with 3 or 5 servers of the tree. `moves` has
+    one generation or the other."""
     scenario = _drawn(seed)
     if generation == ENSEMBLE:
         scenario["cluster"]["ensemble"] = Random(f"ensemble/{seed}").choice(ENSEMBLES)
+    elif generation == MOVES:
+        rng = Random(f"moves/{seed}")
+        if rng.random() < 0.5:
+            _to_kraft(scenario, seed)
+        draw_moves(scenario, rng)
     elif generation != ZOOKEEPER:
-        cluster, size = scenario["cluster"], scenario["cluster"]["settings"].pop("log.segment.bytes")
-        cluster |= {"controller": CONTROLLERS[1], **_quorum(Random(f"controllers/{seed}"), cluster["brokers"])}
-        scenario["topics"][0]["configs"] = {"internal.segment.bytes": size}  # 4.x takes no small `segment.bytes`
+        _to_kraft(scenario, seed)
         if generation == SHARE:
             _add_workers(scenario, Random(f"share/{seed}"))
         elif generation == TRANSACTIONS:
             _add_transactions(scenario, Random(f"transactions/{seed}"))
     return scenario
+
+
+def _to_kraft(scenario: dict[str, Any], seed: int) -> None:
+    cluster, size = scenario["cluster"], scenario["cluster"]["settings"].pop("log.segment.bytes")
+    cluster |= {"controller": CONTROLLERS[1], **_quorum(Random(f"controllers/{seed}"), cluster["brokers"])}
+    scenario["topics"][0]["configs"] = {"internal.segment.bytes": size}  # 4.x takes no small `segment.bytes`
 
 
 def _quorum(rng: Random, brokers: int) -> dict[str, Any]:
@@ -192,7 +205,7 @@ def run_swarm(
     """Run a seed. `losing`: several brokers may lose their data at once, so acked records may go, too. `until`: an
     invariant; raises Enough as soon as it does not hold."""
     scenario = grammar.from_dict(draw(seed, generation))
-    run = SwarmRun(scenario, RunDirectory(out), losing, storage_factory)
+    run = SwarmRun(scenario, RunDirectory(out), losing, storage_factory, generation == MOVES)
     if until:
         run.end_when_red(until)
     return run.run()
@@ -203,12 +216,17 @@ class SwarmRun(Execution):
 
     steps_by = "nemesis"
 
-    def __init__(self, scenario: Scenario, files: RunDirectory, losing: bool, storage_factory: StorageFactory) -> None:
+    def __init__(
+        self, scenario: Scenario, files: RunDirectory, losing: bool, storage_factory: StorageFactory,
+        moves: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(scenario, files, False, storage_factory)
         rng = Random(f"nemesis/{self.spec.seed}")
         kinds = list(kinds_of(self.spec.cluster))
         chosen = [kind for kind in kinds if rng.random() < 0.4] or [rng.choice(kinds)]
         self.nemesis = Nemesis(self.world, rng, chosen, losing, story_of(self.spec.seed))
+        own = Random(f"mover/{self.spec.seed}")
+        self.mover = Mover(self.world, own, self.spec.cluster, self.nemesis) if moves else None
         self.monitor = InvariantMonitor(self.world)
         self._leaving: dict[str, int] = {}
         """Brokers that were asked to stop, and the incarnation that was."""
@@ -223,14 +241,20 @@ class SwarmRun(Execution):
         self.world.observers.append(look)
 
     def _load(self) -> None:
-        nemesis, end_us = self.nemesis, self.began_us + self.scenario.duration_us
-        nemesis.begin()
+        if self.mover and self.mover.without_elr:
+            self._try(NO_ELR)
+            self._wait(has_no_elr, GONE_US, self.world)
+        end_us = self.began_us + self.scenario.duration_us
+        actors: list[Nemesis | Mover] = [self.nemesis, *([self.mover] if self.mover else [])]
+        for actor in actors:
+            actor.begin()
         for group in self._share_groups():
             self._try({"do": "alter_config", "group": group, "set": {"share.auto.offset.reset": "earliest"}})
-        while (at_us := nemesis.next_us()) < end_us:
+        while (at_us := min(actor.next_us() for actor in actors)) < end_us:
             self._run_until(max(at_us, self.world.now_us))
-            for command in nemesis.act():
-                nemesis.done(command, self._try(command))
+            for actor in actors:
+                for command in actor.act():
+                    actor.done(command, self._try(command))
         super()._load()
 
     def _try(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -255,9 +279,30 @@ class SwarmRun(Execution):
         for name in self.spec.keeper_names():
             if self.world.nodes[name].machine is None:
                 self._try({"do": "restart", "node": name})
+        if self.mover is not None:
+            self._end_moves(self.mover)
         self._let_groups_read()
         super()._settle()
+        if self.mover is not None:
+            self.notes += [problem("moves_left", what=one) for one in left_over(self.world)]
         self.monitor.finish()
+
+    def _end_moves(self, mover: Mover) -> None:
+        for name in self._stopped_brokers():
+            self._try({"do": "restart", "node": name})
+        self._wait(mover.answered, ANSWERED_US)
+        for command in mover.end():
+            self._try(command)
+        self._wait(self._only_endless, GONE_US)
+        for command in endless(self.world):
+            self._try(command)
+
+    def _only_endless(self) -> bool:
+        return len(under_way(self.world)) == len(endless(self.world))
+
+    def _at_rest(self) -> bool:
+        """Nothing moves any more, either."""
+        return super()._at_rest() and (self.mover is None or not left_over(self.world))
 
     def _nobody_leaves(self) -> bool:
         """Who was told to stop has stopped: what looks at rest meanwhile is not."""
@@ -324,7 +369,9 @@ class SwarmRun(Execution):
         rows = self.world.operations.rows
         unknown = [_asked(row) for row in rows if row["op"] == "admin" and row["kind"] == "info"]
         refused = [(row, row[5]["command"]) for row in self.findings.rows if row[3] == events.COMMAND_REFUSED.name]
-        return refused_by_brokers([row for row, asked in refused if asked in unknown or asked["do"] in MOVES])
+        said = [row for row, asked in refused if asked in unknown or asked["do"] in OF_VOTERS]
+        said += [row for row, asked in refused if row not in said and is_excused(asked, row[5]["problem"])]
+        return refused_by_brokers(said)
 
     def judge(self) -> list[Problem]:
         """Expectations, rest, invariants."""

@@ -9,6 +9,8 @@ import pytest
 from broker_core.controller.zk import znodes
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
+from broker_core.zookeeper import protocol as p
+from broker_core.zookeeper.errors import Code
 
 from .skeleton import Cluster
 
@@ -175,6 +177,19 @@ def test_partitions_are_added_behind_the_old_ones() -> None:
     assert answer.results[0].error_code == ErrorCode.NONE
     assert cluster.broker(1).cache.partition_count("orders") == 3
     assert cluster.controller.controller.context.replicas(("orders", 1)) == [3, 2, 1]
+
+
+def test_a_controller_whose_session_has_expired_does_not_know_whether_a_topic_exists() -> None:
+    """The operator asks whoever is controller now; that the topic does not exist would be the end of it."""
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    answers: list[m.CreatePartitionsResponse] = []
+    grown = m.CreatePartitionsRequest.CreatePartitionsTopic(name="orders", count=3, assignments=None)
+    context = (m.CreatePartitionsRequest(timeout=5000, topics=[grown]), lambda _, answer: answers.append(answer), None)
+    cluster.controller.admin._grow(context, [p.Result(Code.SESSIONEXPIRED)])
+    assert [one.error_code for one in answers[0].results] == [ErrorCode.NOT_CONTROLLER]
+    cluster.controller.admin._grow(context, [p.Result(Code.NONODE)])
+    assert [one.error_code for one in answers[1].results] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 def test_producer_ids_are_given_in_blocks_of_a_thousand() -> None:

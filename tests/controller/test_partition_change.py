@@ -104,6 +104,24 @@ def test_a_preferred_election_moves_the_leader_only_to_the_first_replica():
     assert change(partition(leader=2), alive=(2, 3), election=Election.PREFERRED) is None
 
 
+def test_where_more_go_than_come_all_that_stay_must_be_in_the_isr():
+    """KAFKA-15665: else [1, 2] in sync would become [2] alone."""
+    moving = partition(replicas=[2, 3, 1], isr=[1, 2], removing_replicas=[1])
+    assert after(moving, isr=[2, 1]).removing_replicas == [1]
+    found = after(moving, isr=[1, 2, 3])
+    assert (found.replicas, found.isr, found.removing_replicas) == ([2, 3], [2, 3], [])
+    moving = partition(replicas=[4, 2, 1, 3], isr=[1, 2, 3], adding_replicas=[4], removing_replicas=[1, 3])
+    assert after(moving, alive=(1, 3, 4), isr=[1, 3, 4]).adding_replicas == [4]
+    assert after(moving, alive=(1, 2, 3, 4), isr=[1, 2, 3, 4]).replicas == [4, 2]
+
+
+def test_as_many_may_come_as_go_while_one_that_stays_is_away():
+    """KAFKA-19975: the ISR is no smaller for it."""
+    moving = partition(replicas=[4, 2, 3, 1], isr=[1, 2], adding_replicas=[4], removing_replicas=[1])
+    found = after(moving, alive=(1, 2, 4), isr=[1, 2, 4])
+    assert (found.replicas, found.isr, found.removing_replicas) == ([4, 2, 3], [2, 4], [])
+
+
 def test_a_reassignment_is_complete_when_all_new_ones_are_in_the_isr():
     moving = partition(replicas=[4, 1, 2, 3], isr=[1, 2, 3], adding_replicas=[4], removing_replicas=[1])
     assert after(moving, alive=(1, 2, 3, 4), isr=[1, 2]).adding_replicas == [4]

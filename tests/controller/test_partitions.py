@@ -172,6 +172,25 @@ def test_a_partition_moves_to_another_broker() -> None:
     assert b'"partitions":{"0":[3,4]}' in cluster.tree.nodes[znodes.topic_path("orders")].data
 
 
+def test_a_broker_that_died_on_its_way_to_a_partition_is_not_wished_for_again() -> None:
+    """As KafkaController.validateReplicas: it is no replica of the origin, and not alive."""
+    cluster = Cluster(4)
+    cluster.create_topic("orders", [[1, 2]])
+    asked = m.AlterPartitionReassignmentsRequest
+
+    def wish(replicas: list[int]) -> int:
+        place = asked.ReassignablePartition(partition_index=0, replicas=replicas)
+        request = asked(timeout=5000, topics=[asked.ReassignableTopic(name="orders", partitions=[place])])
+        answer = cluster.ask(cluster.controller.controller.alter_partition_reassignments, request)
+        return int(answer.responses[0].partitions[0].error_code)
+
+    assert wish([1, 4]) == ErrorCode.NONE
+    cluster.world.crash("broker-4")
+    cluster.run(9)
+    assert wish([2, 4]) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert wish([2, 3]) == ErrorCode.NONE
+
+
 @pytest.mark.parametrize("partition", [("orders", 0), ("orders", 9), ("nowhere", 0)])
 def test_where_nothing_moves_nothing_is_cancelled(partition: tuple[str, int]) -> None:
     cluster = Cluster()

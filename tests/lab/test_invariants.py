@@ -25,6 +25,7 @@ from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 from tests.lab.ensemble_stories import ENSEMBLE_BROKEN
 from tests.lab.invariants_stories import AGREEMENT, MUTANTS, watched
+from tests.lab.moving_stories import MOVES_BROKEN
 from tests.lab.quorum_stories import KRAFT_BROKEN, as_params
 from tests.lab.sharing_stories import SHARING_BROKEN
 from tests.lab.transaction_stories import SHORT, TRANSACTIONS_BROKEN, transact, transactions_over_two_partitions
@@ -339,6 +340,7 @@ def test_who_looks_at_what_careful_readers_get_uses_up_no_fault_of_a_disk():
 def test_every_invariant_has_a_mutant_that_it_kills():
     killed = {name for one in MUTANTS for name in one[4]} | {name for _, names in [*BROKEN, *KRAFT_BROKEN] for name in names}
     killed |= {name for one in ENSEMBLE_BROKEN for name in one[2]} | {name for _, names in SHARING_BROKEN for name in names}
+    killed |= {name for one in MOVES_BROKEN for name in one[2]}
     assert killed == {kind.__name__ for kind in INVARIANTS}
 
 

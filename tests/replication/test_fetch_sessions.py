@@ -232,3 +232,18 @@ def test_a_follower_whose_session_was_evicted_goes_on_with_a_new_one():
     cluster.run(600)
     assert not cluster.produce(1, "a").waiting
     assert list(cache.sessions) != [old]
+
+
+def test_a_follower_forgets_what_came_back_and_went_again_before_it_could_say_so():
+    """It led, followed and led again while one request was parked: its session names the partition no more. If it did,
+    the leader would answer every request at once, of a partition that nobody here takes."""
+    cluster = Cluster(2)
+    for topic in ("orders", "bills"):
+        cluster.assign(1, 0, topic=topic, replicas=[1, 2])
+    cluster.run(600)
+    (session,) = cluster.broker(1).replicas.sessions.sessions.values()
+    assert sorted(one.partition.topic for one in session.positions.values()) == ["bills", "orders"]
+    for leader, epoch in ((2, 1), (1, 2), (2, 3)):
+        cluster.assign(leader, epoch, replicas=[1, 2], to=[2])
+    cluster.run(600)
+    assert [one.partition.topic for one in session.positions.values()] == ["bills"]

@@ -31,6 +31,7 @@ KRAFT_EVERY_DAY = (1, 8, VOTERS_MOVE, 63, 361)
 not registered yet, and a leader of the quorum that has not heard of the next one."""
 ENSEMBLE_EVERY_DAY = (2, 4)
 TRANSACTIONS_EVERY_DAY = (1,)
+MOVES_EVERY_DAY = (1, 2)
 REPLACED = 12
 """With workers of a share group: a broker that is paused hands out what it holds when it goes on."""
 
@@ -85,6 +86,24 @@ def test_a_swarm_with_transactions_and_groups_of_both_protocols_does_so_too(seed
     assert result.receipt.total.acked > 0
     assert verify(result.directory).same
     assert disagreements(result.directory, Random(f"snapshot/{seed}"), 1) == []
+
+
+@pytest.mark.parametrize("seed", MOVES_EVERY_DAY)
+def test_a_swarm_whose_replicas_move_does_so_too(seed: int, tmp_path: Path) -> None:
+    result = run_swarm(seed, tmp_path / "run", generation="moves")
+    assert result.unmet == []
+    assert result.receipt.total.acked > 0
+    assert verify(result.directory).same
+    assert disagreements(result.directory, Random(f"snapshot/{seed}"), 1) == []
+
+
+def test_replicas_move_in_both_generations_with_one_directory_and_with_several() -> None:
+    seen = set()
+    for seed in range(60):
+        cluster, other = (grammar.from_dict(draw(seed, one)).spec.cluster for one in ("moves", "zookeeper"))
+        assert [broker.id for broker in cluster.brokers] == [broker.id for broker in other.brokers]
+        seen.add((cluster.is_kraft, cluster.settings["log.dirs"].count(",")))
+    assert seen == {(kraft, more) for kraft in (False, True) for more in (0, 1, 2)}
 
 
 def test_seeds_with_transactions_draw_every_kind_of_client() -> None:

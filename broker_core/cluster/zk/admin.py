@@ -217,6 +217,8 @@ class TopicAdmin:
         self.zk.batch(ops, self._growth_written, (grown, results, request.timeout, response, done, caller))
 
     def _grown(self, topic: Any, found: p.Result) -> tuple[TopicInfo, dict[int, list[int]], int]:
+        if found.code is Code.SESSIONEXPIRED:  # the tree has not been asked: whoever is controller now will
+            raise RequestError(ErrorCode.NOT_CONTROLLER)
         if found.stat is None:
             raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic.name}' does not exist.")
         if topic.name in self.controller.context.deleting:

@@ -93,12 +93,16 @@ class PartitionChange:
 
     # -- 1. reassignment --------------------------------------------------------------------------
     def _complete_reassignment(self) -> None:
-        """Once all that are being added are in the ISR, those being removed leave; somebody must stay."""
+        """Once all that are being added are in the ISR, those being removed leave; somebody must stay. Where more go
+        than come, all that stay have to be in the ISR: else it could shrink below `min.insync.replicas` by that
+        (KAFKA-15665, PartitionReassignmentReplicas)."""
         if not self.adding and not self.removing:
             return
         isr = [one for one in self.isr if one not in self.removing]
         replicas = [one for one in self.replicas if one not in self.removing]
         if not isr or not replicas or not _within(self.adding, isr):
+            return
+        if len(self.adding) < len(self.removing) and not _within(replicas, isr):
             return
         self.isr, self.replicas, self.adding, self.removing = isr, replicas, [], []
 

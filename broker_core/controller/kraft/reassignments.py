@@ -12,6 +12,10 @@
 | null, while it moves | back: who was added goes, who was to go stays |
 | null, while nothing moves | NO_REASSIGNMENT_IN_PROGRESS |
 
+A replica that is being added and is asked to go again, so that nobody else comes or goes, stands in both lists: no ISR
+completes that, and only going back, or another wish, ends it. So it is in Kafka 4.3, where the list of those that are
+added is kept when nobody new is asked for.
+
 Going back could leave nobody in the ISR; that takes an unclean election, and the topic must allow it.
 Source: ReplicationControlManager, PartitionReassignmentReplicas, PartitionReassignmentRevert.
 """

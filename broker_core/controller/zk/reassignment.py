@@ -64,7 +64,7 @@ class Reassignment:
         elif any(broker < 0 for broker in target):
             message = f"Invalid broker id in replica list: {target}"
         else:
-            dead = [each for each in target if each not in self.core.context.live and each not in known.replicas]
+            dead = [each for each in target if each not in self.core.context.live and each not in known.origin]
             if not dead:
                 return
             live = sorted(self.core.context.live)

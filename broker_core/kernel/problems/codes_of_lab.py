@@ -233,6 +233,7 @@ found_in("lab.faults")(
     no_index="node partition",
     disk_said="operation path why",
     invariant_broken="name first",
+    moves_left="what",
 )
 found_in("lab.scenarios")(
     no_controller_of="controller expected",
