@@ -2,9 +2,9 @@
 
 | told of | by the cluster as | goes to |
 |---|---|---|
-| ("topics", "orders") | overrides of one topic | its logs' LogConfig |
+| ("topics", "orders") | overrides of one topic | its logs' LogConfig, throttled replicas |
 | ("groups", "billing") | settings of one group | its coordinator |
-| ("brokers", "1") | dynamic settings of this broker | BrokerConfig, and from there all logs |
+| ("brokers", "1") | dynamic settings of this broker | BrokerConfig, from there all logs and replication's quotas |
 | ("brokers", "<default>") | dynamic settings of all brokers | the same, behind those of this broker |
 
 A topic's `message.format.version` that does not count (`metadata.message_formats`) is kept and told as well.
@@ -76,6 +76,7 @@ class ConfigStore:
             self._told((TOPICS, topic), ignored)
         self.overrides[topic] = values
         self.broker.log_manager.update_topic_config(topic, config)
+        self.broker.replicas.quotas.take_topic(topic, values)
 
     def _take_broker(self, name: str, values: dict[str, str], running: bool) -> None:
         config = self.broker.config
@@ -89,6 +90,7 @@ class ConfigStore:
         self._broker_settings_changed()
 
     def _broker_settings_changed(self) -> None:
+        self.broker.replicas.quotas.take_rates(self.broker.config)
         logs = self.broker.log_manager
         logs.update_default_config(self.log_config("", {}))
         logs.update_producer_expiration(self.broker.config["producer.id.expiration.ms"])

@@ -14,6 +14,7 @@ until `default.api.timeout.ms` is over.
 | elect_leaders | ElectLeaders | controller |
 | reassign, cancel_reassignment | AlterPartitionReassignments | controller |
 | move_replica | AlterReplicaLogDirs | the broker that has it |
+| both with a throttle, verify_reassignment | several (see `throttled_moves`) | controller and brokers |
 | delete_records | DeleteRecords | leader |
 | reset_offsets | several (see `offset_reset`) | coordinator and leaders |
 | delete_offsets | several (see `offset_deletion`) | coordinator |
@@ -47,6 +48,7 @@ from functools import partial
 from typing import Any
 
 from broker_core.clients import admin_requests as requests
+from broker_core.clients.admin_moves import MoveCommands
 from broker_core.clients.admin_requests import ANY, CONTROLLER, MOVE_ON_MS, AdminCall, Target
 from broker_core.clients.connections import Connections
 from broker_core.clients.metadata import Metadata
@@ -69,7 +71,7 @@ ON_ITS_WAY_US = 1_000_000
 """A topic that was just created is not known everywhere yet."""
 
 
-class AdminMachine:
+class AdminMachine(MoveCommands):
     """A process that carries out commands one after the other as they come, and notes how each ended.
 
     `results`, of the last `RESULTS` commands by their number: `{"kind": ok | fail | info, "error", "message"}`, of a
@@ -126,19 +128,6 @@ class AdminMachine:
         body = requests.elect_leaders(where, unclean, self._timeout_ms)
         what = {} if where is None else {"topic": where[0], "partition": where[1]}
         return self._begin(ApiKey.ELECT_LEADERS, body, CONTROLLER, {"do": "elect_leaders", **what})
-
-    def reassign(self, topic: str, partition: int, replicas: list[int] | None) -> int:
-        """Other replicas, the first one preferred as leader; None cancels a move that is under way."""
-        body = requests.reassign(topic, partition, replicas, self._timeout_ms)
-        do = "cancel_reassignment" if replicas is None else "reassign"
-        what = {"do": do, "topic": topic, "partition": partition}
-        return self._begin(ApiKey.ALTER_PARTITION_REASSIGNMENTS, body, CONTROLLER, what)
-
-    def move_replica(self, broker: int, topic: str, partition: int, directory: str) -> int:
-        """To another log directory of its broker; a replica that comes later will lie there."""
-        body = requests.move_replica(topic, partition, directory)
-        what = {"do": "move_replica", "broker": broker, "topic": topic, "partition": partition, "directory": directory}
-        return self._begin(ApiKey.ALTER_REPLICA_LOG_DIRS, body, broker, what)
 
     def delete_records(self, topic: str, partition: int, before: int | None) -> int:
         """The log starts at `before` from then on; None: at the high watermark."""

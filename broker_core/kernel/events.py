@@ -290,6 +290,9 @@ REPLICA_MOVE_BEGUN = _event(TRANSITION, "replica_move_begun", "{topic}-{partitio
     before="log directory in which it lies", directory="in which it is to lie", reached="log end offset of the copy", end="of the log")
 REPLICA_COPIED = _event(MESSAGE, "replica_copied", "{topic}-{partition}: {base_offset}..{last_offset} copied to {directory}", **_TP,
     base_offset="first offset", last_offset="last offset", bytes="size", directory="log directory of the copy")
+REPLICATION_THROTTLED = _event(MESSAGE, "replication_throttled", "{topic}-{partition}: broker {replica} waits ({quota} {rate}, limit {bound})",
+    **_TP, replica="whose replica catches up", quota="LeaderReplication | FollowerReplication | AlterLogDirsReplication",
+    rate="bytes per second that count", bound="bytes per second allowed")
 REPLICA_MOVE_ENDED = _event(TRANSITION, "replica_move_ended", "{topic}-{partition} does not move to {directory}: {reason}", **_TP,
     directory="log directory of the copy", reason="asked for | log directory offline | replica stopped")
 REPLICA_MOVED = _event(TRANSITION, "replica_moved", "{topic}-{partition} lies in {directory} now, no more in {before}", **_TP,
@@ -323,8 +326,7 @@ OFFSETS_DELETED = _event(MESSAGE, "offsets_deleted", "group {group} forgets wher
 TRANSACTION_PARTITION_LOADED = _event(TRANSITION, "transaction_partition_loaded",
     "coordinator loads __transaction_state-{partition}: {transactional_ids} transactional ids, {unfinished} to be finished",
     partition="partition number", transactional_ids="count", unfinished="decided transactions whose markers are not all known to be written")
-TRANSACTION_PARTITION_UNLOADED = _event(TRANSITION, "transaction_partition_unloaded", "coordinator gives up __transaction_state-{partition}",
-    partition="partition number")
+TRANSACTION_PARTITION_UNLOADED = _event(TRANSITION, "transaction_partition_unloaded", "coordinator gives up __transaction_state-{partition}", partition="partition number")
 TRANSACTION_RECORD_REFUSED = _event(TRANSITION, "transaction_record_refused",
     "__transaction_state-{partition}: record {offset} cannot be read: {reason}", partition="partition number",
     offset="offset of the record", reason="what is wrong with it")
@@ -348,8 +350,7 @@ TRANSACTION_VERIFIED = _event(DETAIL, "transaction_verified", "partitions of {tr
 SHARE_STATE_LOADED = _event(TRANSITION, "share_state_loaded",
     "share coordinator loads __share_group_state-{partition}: {share_partitions} share-partitions", partition="partition number",
     share_partitions="count")
-SHARE_STATE_UNLOADED = _event(TRANSITION, "share_state_unloaded", "share coordinator gives up __share_group_state-{partition}",
-    partition="partition number")
+SHARE_STATE_UNLOADED = _event(TRANSITION, "share_state_unloaded", "share coordinator gives up __share_group_state-{partition}", partition="partition number")
 SHARE_STATE_DELETED = _event(TRANSITION, "share_state_deleted",
     "share coordinator forgets {topic}-{partition} of group {group}", group="group id", **_TP)
 SHARE_RECORD_REFUSED = _event(TRANSITION, "share_record_refused",

@@ -18,6 +18,9 @@ round trip later.
 | any other error                          | again after `replica.fetch.backoff.ms` [1000]           |
 | no answer at all (leader gone)           | all partitions again after the same time                |
 
+A partition that is throttled (`quotas`) is left out of the session while the follower's quota is exceeded and it lags.
+Each request looks again; when nothing else is to be fetched, `replica.fetch.backoff.ms` later.
+
 (Kafka: AbstractFetcherThread, ReplicaFetcherThread.)
 """
 
@@ -65,6 +68,8 @@ class Fetcher:
         self.in_flight = False
         self.closed = False
         self.pause: Timer | None = None
+        self.held: dict[tuple[str, int], FollowerState] = {}  # left out: the quota is exceeded
+        self.held_timer: Timer | None = None
 
     # -- which partitions -------------------------------------------------------------------
     def add(self, state: FollowerState, check: bool) -> None:
@@ -79,6 +84,8 @@ class Fetcher:
         if state is not None:
             state.cancel()
             self.session.drop(state)
+        if self.held:
+            self.held.pop(key, None)
 
     def close(self) -> None:
         """Nothing is sent any more, answers are ignored."""
@@ -86,8 +93,10 @@ class Fetcher:
         for state in self.states.values():
             state.cancel()
         self.states.clear()
-        if self.pause is not None:
-            self.pause.cancel()
+        self.held.clear()
+        for timer in (self.pause, self.held_timer):
+            if timer is not None:
+                timer.cancel()
 
     def _current(self, state: FollowerState) -> bool:
         return not self.closed and self.states.get(state.key) is state
@@ -120,10 +129,36 @@ class Fetcher:
     def run(self) -> None:
         """Send the next Fetch, unless one is out, the leader is unreachable, or nothing is to be fetched."""
         session = self.session
-        if self.in_flight or self.closed or self.pause is not None or not (session.known or session.changed):
+        if self.in_flight or self.closed or self.pause is not None:
+            return
+        if self.held or self.host.quotas.follower.topics:
+            self._hold()
+        if not (session.known or session.changed):
             return
         self.in_flight = True
         self.leader.fetch(session, self._received)
+
+    def _hold(self) -> None:
+        """Leave out what the quota does not allow, take in again what it does (Kafka: shouldFollowerThrottle)."""
+        quota, session, before = self.host.quotas.follower, self.session, self.held
+        exceeded = quota.exceeded()
+        self.held = {
+            key: state for key, state in self.states.items()
+            if exceeded and state.phase == FETCHING and state.lag != 0 and quota.counts(*key)
+        }  # fmt: skip
+        for key, state in self.held.items():
+            session.drop(state)
+            if before.get(key) is not state:
+                quota.tell(*key, self.host.broker_id)
+        for key, state in before.items():
+            if key not in self.held and state.phase == FETCHING:
+                session.put(state)
+        if self.held and self.held_timer is None and not (session.known or session.changed):
+            self.held_timer = self.host.node.after(self.host.backoff_us, self._look_again)
+
+    def _look_again(self) -> None:
+        self.held_timer = None
+        self.run()
 
     def _received(self, _: Any, response: Any) -> None:
         """Take the whole answer before the next request: what that one says is not what this one answers."""
@@ -190,7 +225,10 @@ class Fetcher:
             return
         try:
             if records is not None:
-                partition.append_as_follower(records)
+                info = partition.append_as_follower(records)
+                quota = self.host.quotas.follower
+                if quota.topics and quota.counts(*state.key):
+                    quota.record(info.bytes)
                 state.fetch_offset = log.log_end_offset
                 state.refused = None
                 state.last_fetched_epoch = log.leader_epochs.latest_epoch

@@ -130,12 +130,21 @@ class Fetching:
             fetch.params.told(readings)
         if fetch.params.replica_id >= 0:
             self.meters.replication_bytes_out += size
+            if self.reader.quota.topics:
+                self._count(readings)
         else:
             self.meters.bytes_out += size
         response = m.FetchResponse.make(
             session_id=session.id if session is not None else 0, responses=[*topics.values()]
         )
         fetch.done(fetch.context, response)
+
+    def _count(self, readings: Readings) -> None:
+        """What followers have got of throttled partitions counts, whether they are in sync or not."""
+        quota = self.reader.quota
+        size = sum(reading.size for position, reading in readings if quota.counts(position.topic, position.index))
+        if size:
+            quota.record(size)
 
     def _said(self, session: FetchSession, position: FetchPosition, reading: Reading) -> None:
         """With records or an error there may be more: the position moves to the end of the line.

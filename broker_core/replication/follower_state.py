@@ -22,7 +22,7 @@ FETCHING, TRUNCATING, SEARCHING, DELAYED, FENCED = "fetching", "truncating", "se
 class FollowerState:
     """One followed partition in one leader epoch.
 
-    * `lag`: by how much the log end was behind the leader's high watermark after its last answer
+    * `lag`: by how much the log end was behind the leader's high watermark after its last answer; -1 before it
     * `sent`: the leader's session knows exactly this state
     * `refused`: the offset from which on the leader's records did not go into our log the last time, None: they did
 
@@ -45,7 +45,7 @@ class FollowerState:
         self.sent = False
         self.timer: Timer | None = None
         self.resume = FETCHING
-        self.lag = 0
+        self.lag = -1
         self.refused: int | None = None
 
     def cancel(self) -> None:

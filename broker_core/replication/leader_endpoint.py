@@ -12,6 +12,7 @@ from broker_core.replication.follower_state import FollowerState
 from broker_core.replication.offsets import EARLIEST, LATEST
 from broker_core.replication.partition import Partition
 from broker_core.replication.protections import Protections
+from broker_core.replication.quotas import ReplicationQuotas
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.rpc import RpcClient
@@ -27,6 +28,7 @@ class FetcherHost(Protocol):
     node: Node
     broker_id: int
     protections: Protections
+    quotas: ReplicationQuotas
     broker_epoch: Callable[[], int]
     backoff_us: int
     socket_timeout_us: int

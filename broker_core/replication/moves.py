@@ -18,8 +18,10 @@ KAFKA_STORAGE_ERROR |
 | the directory where it lies | NONE: a move that is under way ends |
 | another one than where it moves to | NONE: that copy goes, another one begins |
 
-Nothing is lost by a move that fails or ends early: the current log is read and written all the time. There is no
-throttle. (Kafka: ReplicaManager.alterReplicaLogDirs, ReplicaAlterLogDirsThread, LocalLeaderEndPoint.)
+Nothing is lost by a move that fails or ends early: the current log is read and written all the time. While
+`replica.alter.log.dirs.io.max.bytes.per.second` is exceeded (`quotas`) no thread takes the next piece, and each looks
+again after `replica.fetch.backoff.ms`. (Kafka: ReplicaManager.alterReplicaLogDirs, ReplicaAlterLogDirsThread,
+LocalLeaderEndPoint.)
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from broker_core.purgatory.operations import DelayedOperationPurgatory
 from broker_core.records.errors import RecordsError
 from broker_core.replication.fetcher_manager import fetcher_number
 from broker_core.replication.partition import FAILED, Partition
+from broker_core.replication.quotas import ReplicationQuotas
 from broker_core.replication.truncation import UNDEFINED, end_in_common
 from broker_core.wire.errors import ErrorCode
 
@@ -59,7 +62,9 @@ class MovesHost(Protocol):
     """What moves need of their broker."""
 
     node: Node
+    broker_id: int
     backoff_us: int
+    quotas: ReplicationQuotas
     fetch_max_bytes: int
     log_manager: LogManager
     partitions_by_name: dict[Key, Partition]
@@ -98,6 +103,7 @@ class MoveThread:
         self.moves = moves
         self.replicas: dict[Key, Move] = {}
         self.timer: Timer | None = None
+        self.held: Key | None = None  # the replica that the quota keeps from its next piece
 
     def add(self, move: Move) -> None:
         self.replicas[move.key] = move
@@ -121,11 +127,23 @@ class MoveThread:
         self.timer = None
         node = self.moves.host.node
         ready = [key for key, move in self.replicas.items() if move.resume_us <= node.now_us()]
-        pause_us = self.moves.slice(self.replicas[min(ready)]) if ready else 0
+        pause_us = self._slice(min(ready)) if ready else 0
         if not self.replicas:
             return
         soonest = min(move.resume_us for move in self.replicas.values()) - node.now_us()
         self.timer = node.after(max(TURN_US, pause_us, soonest), self._turn)
+
+
+    def _slice(self, key: Key) -> int:
+        """The next piece of a replica, or a pause: in microseconds."""
+        host = self.moves.host
+        if not host.quotas.moves.exceeded():
+            self.held = None
+            return self.moves.slice(self.replicas[key])
+        if self.held != key:
+            self.held = key
+            host.quotas.moves.tell(*key, host.broker_id)
+        return host.backoff_us
 
 
 class ReplicaMoves:
@@ -249,6 +267,7 @@ class ReplicaMoves:
         found = current.read(first, self.host.fetch_max_bytes, current.log_end_offset)
         if found.size:
             info = future.append_as_follower([part.read() for part in found.slices], node.wall_ms())
+            self.host.quotas.moves.record(info.bytes)
             if node.messages:
                 node.note(events.REPLICA_COPIED, {
                     "topic": partition.topic, "partition": partition.index, "base_offset": info.first_offset,

@@ -42,6 +42,7 @@ from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.replication.errors import ReplicaError, error_code
 from broker_core.replication.fetch_session import NIL, FetchPosition
 from broker_core.replication.partition import LEADER, Partition, PartitionHost
+from broker_core.replication.quotas import LeaderQuota
 from broker_core.wire.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
@@ -136,8 +137,10 @@ class Reader:
         partitions: dict[tuple[str, int], Partition],
         topic_name: Callable[[uuid.UUID], str | None],
         missing: Callable[[str, int], ErrorCode],
+        quota: LeaderQuota,
     ) -> None:
         self.host = host
+        self.quota = quota
         self.partitions = partitions
         self.topic_name = topic_name
         self.missing = missing
@@ -204,6 +207,8 @@ class Reader:
             return None
         if limit > position.max_bytes:
             limit = position.max_bytes
+        if self.quota.topics and self._held_back(partition, replica.broker_id):
+            limit, min_one = 0, False
         reading = partition.last_reading
         if (
             reading is None
@@ -293,11 +298,17 @@ class Reader:
             visible = reading.last_stable_offset if committed else reading.high_watermark
         if limit > position.max_bytes:
             limit = position.max_bytes
+        if params.replica_id >= 0 and self.quota.topics and self._held_back(partition, params.replica_id):
+            return
         if offset < visible and (limit > 0 or min_one):
             found = log.read(offset, limit, visible, min_one)
             reading.slices, reading.size, reading.behind = found
             if found.size and params.isolation == READ_COMMITTED and params.replica_id < 0:
                 reading.aborted = log.aborted_in(offset, found, limit)
+
+    def _held_back(self, partition: Partition, replica: int) -> bool:
+        """Whether a follower gets no records for now: see `quotas`."""
+        return self.quota.holds(partition.topic, partition.index, replica, replica in partition.isr.committed)
 
     def _sent_elsewhere(
         self, reading: Reading, position: FetchPosition, partition: Partition, params: FetchParams

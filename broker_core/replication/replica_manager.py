@@ -46,6 +46,7 @@ from broker_core.replication.moves import DIRECTORY_OFFLINE, ReplicaMoves
 from broker_core.replication.offsets import Offsets
 from broker_core.replication.partition import FAILED, Partition
 from broker_core.replication.protections import Protections
+from broker_core.replication.quotas import ReplicationQuotas
 from broker_core.replication.reading import Reader
 from broker_core.replication.replica import Replica
 from broker_core.replication.taking_over import TakenOver, TakingOver
@@ -87,6 +88,7 @@ class ReplicaManager:
         self.broker_epoch = broker_epoch
         self.protections = protections or Protections()
         self.meters = Meters()
+        self.quotas = ReplicationQuotas(node, broker_id, config)
         self._take_config(config)
         self.partitions_by_name: dict[tuple[str, int], Partition] = {}
         self.produce_purgatory = DelayedOperationPurgatory(node, "Produce", in_order=True)
@@ -127,7 +129,7 @@ class ReplicaManager:
         self.leadership = Leadership(self, self.fetchers, self.isr_changes)
         self.taking_over = TakingOver(node, self.leadership, partitions)
         self.appending = Appending(node, partitions, self.produce_purgatory, self.missing, self.storage_failed)
-        self.reader = Reader(self, partitions, self._topic_name, self.missing)
+        self.reader = Reader(self, partitions, self._topic_name, self.missing, self.quotas.leader)
         self.sessions = FetchSessionCache(node, config["max.incremental.fetch.session.cache.slots"])
         self.fetching = Fetching(
             node, self.reader, self.sessions, self.fetch_purgatory, config["fetch.max.bytes"], self.meters

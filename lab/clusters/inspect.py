@@ -11,7 +11,7 @@
 | dump | orders-0@2:FILE[:BYTE] | a page of a segment's file as kafka-dump-log prints it (`inspect_dump`) |
 | metadata | controller-101:40 | a page of the metadata log or of a snapshot of it (`inspect_metadata`) |
 | metadata_record | controller-101:41 | one record of it, and what it has changed |
-| balance | | leaders, replicas and bytes of each broker; reassignments under way (`inspect_balance`) |
+| balance | | leaders, replicas and bytes of each broker; reassignments and throttles (`inspect_balance`) |
 | config | topic:orders, broker:2, client:reader | every setting with value, default and source |
 | trial | a command as JSON, `seq` | nothing, or why this change of settings would be refused (`inspect_trial`) |
 | metrics | | Kafka's metric names -> broker -> value |

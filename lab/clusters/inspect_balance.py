@@ -4,6 +4,9 @@
 
 The controller measures the same ratio every `leader.imbalance.check.interval.seconds`, and elects preferred leaders of
 the brokers where it is above `leader.imbalance.per.broker.percentage` (`auto.leader.rebalance.enable`).
+
+Throttles are what the brokers go by, with the bytes a second that count just now. They are forgotten when they stand
+and nothing moves any more: nobody takes them away by himself (`clients.throttled_moves`).
 """
 
 from __future__ import annotations
@@ -13,12 +16,14 @@ from typing import Any
 
 from broker_core.kernel.node import Node
 from broker_core.kernel.world import World
+from broker_core.replication.moves import MoveThread
+from broker_core.replication.quotas import ReplicationQuotas
 from lab.clusters.observe import brokers, partitions_of
 from lab.truth import truth_of
 
 
 def balance(world: World, name: str) -> dict[str, Any]:
-    """All brokers, those that do not run too; and the reassignments under way."""
+    """All brokers, those that do not run too; the reassignments under way, and throttles."""
     truth = truth_of(world)
     topics = dict(sorted(truth.topics().items()))
     states = {(topic, number): state for topic, numbers in topics.items() for number, state in sorted(numbers.items())}
@@ -32,7 +37,32 @@ def balance(world: World, name: str) -> dict[str, Any]:
         for number, node in brokers(world)
     ]  # fmt: skip
     moves = {f"{topic}-{number}": truth.reassignment(topic, number) for topic, number in states}
-    return {"brokers": found, "moving": {name: one for name, one in moves.items() if one is not None}}
+    moving = {name: one for name, one in moves.items() if one is not None}
+    throttles = [one for _, node in brokers(world) for one in _throttles(node)]
+    copying = any(thread.replicas for _, node in brokers(world) for thread in _threads(node))
+    return {
+        "brokers": found, "moving": moving, "throttles": throttles,
+        "forgotten": bool(throttles) and not moving and not copying,
+    }  # fmt: skip
+
+
+def _threads(node: Node) -> list[MoveThread]:
+    machine: Any = node.machine
+    return [] if machine is None else machine.replicas.moves.threads
+
+
+def _throttles(node: Node) -> list[dict[str, Any]]:
+    """Of a broker that runs: quotas with a limit or with replicas that count."""
+    machine: Any = node.machine
+    if machine is None:
+        return []
+    quotas: ReplicationQuotas = machine.replicas.quotas
+    return [
+        {"broker": quotas.broker_id, "quota": one.kind, "bound": one.bound, "rate": round(one.rate()),
+         "topics": {topic: None if parts is None else sorted(parts) for topic, parts in sorted(one.topics.items())
+                    if parts is None or parts}}
+        for one in quotas.all if one.bound is not None or one.throttles_anything
+    ]  # fmt: skip
 
 
 def _bytes(node: Node) -> int | None:

@@ -23,6 +23,7 @@ from typing import Any
 from broker_core.kernel.world import World
 from broker_core.log.cleaner import LogCleaner
 from broker_core.replication.partition import Partition
+from broker_core.replication.quotas import ReplicationQuotas
 from broker_core.wire import api_name
 from lab.clusters.metrics_registry import REGISTRY, Metric
 from lab.clusters.observe import brokers
@@ -87,6 +88,7 @@ def of_broker(world: World, machine: Any) -> Found:
     yield from _producers(partitions, machine)
     yield from _cleaner(machine.cleaning.cleaner)
     yield from _meters(machine.replicas.meters)
+    yield from _quotas(machine.replicas.quotas)
     yield from _controller(world, machine)
     yield from _metadata_log(machine)
     yield from _requests(machine)
@@ -140,6 +142,11 @@ def _meters(meters: Any) -> Found:
     yield kind + "IsrShrinksPerSec", meters.isr_shrinks
     yield kind + "IsrExpandsPerSec", meters.isr_expands
     yield kind + "FailedIsrUpdatesPerSec", meters.failed_isr_updates
+
+
+def _quotas(quotas: ReplicationQuotas) -> Found:
+    for quota in quotas.all:
+        yield f"kafka.server:type={quota.kind},name=byte-rate", round(quota.rate(), 3)
 
 
 def _controller(world: World, machine: Any) -> Found:
@@ -209,7 +216,7 @@ def _lag(partitions: list[Partition], replicas: Any) -> Found:
     largest = 0
     for one in partitions:
         state = replicas.fetchers.state_of(one)
-        if state is not None:
+        if state is not None and state.lag >= 0:
             largest = max(largest, state.lag)
             of = f",topic={one.topic},partition={one.index}"
             yield f"kafka.server:type=FetcherLagMetrics,name=ConsumerLag{of}", state.lag

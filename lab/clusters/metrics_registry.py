@@ -108,6 +108,15 @@ _metric(_TOPICS + "ReplicationBytesInPerSec", METER, "bytes",
 _metric(_TOPICS + "ReplicationBytesOutPerSec", METER, "bytes",
         "Bytes that followers have copied from this broker.",
         "팔로워가 이 브로커에서 복사해 간 바이트 수.")  # fmt: skip
+_metric("kafka.server:type=LeaderReplication,name=byte-rate", GAUGE, "bytes/s",
+        "What followers take of throttled replicas led here.",
+        "이 브로커가 리더이고 속도를 제한한 복제본에서 팔로워가 가져가는 초당 바이트 수.")  # fmt: skip
+_metric("kafka.server:type=FollowerReplication,name=byte-rate", GAUGE, "bytes/s",
+        "What the throttled followers here copy from their leaders.",
+        "이 브로커에서 속도를 제한한 팔로워가 리더에게서 복사하는 초당 바이트 수.")  # fmt: skip
+_metric("kafka.server:type=AlterLogDirsReplication,name=byte-rate", GAUGE, "bytes/s",
+        "What is copied here from one log directory to another.",
+        "이 브로커에서 한 로그 디렉터리에서 다른 로그 디렉터리로 복사하는 초당 바이트 수.")  # fmt: skip
 _metric(_TOPICS + "ProduceMessageConversionsPerSec", METER, "records",
         "Records that came in an old format and were converted before they were written.",
         "옛 형식으로 와서 기록하기 전에 변환한 레코드 수.", 0)  # fmt: skip

@@ -191,14 +191,21 @@ class LabOperator(Charge, FaultCommands):
         return {"id": self._admin(world).elect_leaders(where, command.get("unclean", False))}
 
     def _do_reassign(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
-        return {"id": self._admin(world).reassign(command["topic"], command["partition"], command["replicas"])}
+        throttle = command.get("throttle")
+        return {
+            "id": self._admin(world).reassign(command["topic"], command["partition"], command["replicas"], throttle)
+        }
+
+    def _do_verify_reassignment(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return {"id": self._admin(world).verify_reassignment(command["topic"])}
 
     def _do_cancel_reassignment(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).reassign(command["topic"], command["partition"], None)}
 
     def _do_move_replica(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         self._node(world, {"broker": command["broker"]})
-        given = (command[key] for key in ("broker", "topic", "partition", "directory"))
+        where = command["topic"], command["partition"]
+        given = command["broker"], *where, command["directory"], command.get("throttle")
         return {"id": self._admin(world).move_replica(*given)}
 
     def _do_delete_records(self, world: World, command: dict[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,10 @@
 | update_feature | feature, level, downgrade | another feature level: `kafka-features upgrade`, `downgrade` |
 | create_topic, delete_topic, add_partitions | topic, partitions, replication_factor, configs | by the admin client |
 | elect_leaders | topic and partition, or neither; unclean | the preferred leader, or any replica that is alive |
-| reassign | topic, partition, replicas | other replicas, the preferred leader first |
+| reassign | topic, partition, replicas, throttle | other replicas, the preferred leader first; bytes a second |
+| verify_reassignment | topic | when nothing moves any more, the throttles go |
 | cancel_reassignment | topic, partition | the replicas of before |
-| move_replica | broker, topic, partition, directory | it is copied to another log directory of the broker |
+| move_replica | broker, topic, partition, directory, throttle | it is copied to another log directory of the broker |
 | delete_records | topic, partition, before | the log starts at that offset, or at the high watermark |
 | reset_offsets | group, topic, partition, and one of to, to_offset, to_ms, by_ms, shift_by | where the group goes on |
 | delete_offsets | group, topic | the group forgets where it has got to in the topic |
@@ -243,6 +244,8 @@ _CLIENT: dict[str, Check] = dict.fromkeys(
 )
 
 
+_throttle = _whole(0, 1 << 62)
+"""Bytes per second."""
 _PARTITION: dict[str, Check] = {"topic": checks.text, "partition": _whole(0)}
 
 _RESETS: dict[str, Check] = {
@@ -281,10 +284,13 @@ KINDS: dict[str, CommandKind] = {
     "delete_topic": CommandKind({"topic": checks.text}, ("topic",)),
     "add_partitions": CommandKind({"topic": checks.text, "partitions": _whole(2, 10_000)}, ("topic", "partitions")),
     "elect_leaders": CommandKind({**_PARTITION, "unclean": checks.truth}, together=tuple(_PARTITION)),
-    "reassign": CommandKind({**_PARTITION, "replicas": _replicas}, (*_PARTITION, "replicas")),
+    "reassign": CommandKind(
+        {**_PARTITION, "replicas": _replicas, "throttle": _throttle}, (*_PARTITION, "replicas")),
+    "verify_reassignment": CommandKind({"topic": checks.text}, ("topic",)),
     "cancel_reassignment": CommandKind(_PARTITION, tuple(_PARTITION)),
     "move_replica": CommandKind(
-        {"broker": _whole(0), **_PARTITION, "directory": checks.text}, ("broker", *_PARTITION, "directory")),
+        {"broker": _whole(0), **_PARTITION, "directory": checks.text, "throttle": _throttle},
+        ("broker", *_PARTITION, "directory")),
     "delete_records": CommandKind({**_PARTITION, "before": _whole(0)}, tuple(_PARTITION)),
     "reset_offsets": CommandKind(
         {"group": checks.text, **_PARTITION, **_RESETS}, ("group", "topic"), tuple(_RESETS)),

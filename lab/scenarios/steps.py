@@ -34,7 +34,7 @@ STEP_KEYS = ("at", "after", "when", "within")
 WITHIN_US = 60_000_000
 OF_TOPICS = (
     "delete_topic", "add_partitions", "elect_leaders", "reassign", "cancel_reassignment", "delete_records",
-    "move_replica", "reset_offsets", "delete_offsets",
+    "verify_reassignment", "move_replica", "reset_offsets", "delete_offsets",
 )  # fmt: skip
 """Commands about a topic that must be there by then."""
 

@@ -42,14 +42,34 @@ export function progressOf(row, topic, state, moving = {}) {
   return same(partition.replicas, row.replicas) ? "done" : "open";
 }
 
-/** The commands that carry out what is not done yet. */
-export function execution({ topic, rows }, state, moving) {
-  return rows.filter((row) => progressOf(row, topic, state, moving) === "open")
-    .map(({ partition, replicas }) => ({ do: "reassign", topic, partition, replicas }));
+const asked = ({ topic, rows, throttle }, state, moving, at) => rows.filter((row) => progressOf(row, topic, state, moving) === at)
+  .map(({ partition, replicas }) => ({ do: "reassign", topic, partition, replicas, ...(throttle ? { throttle } : {}) }));
+
+/** The commands that carry out what is not done yet, under the plan's throttle where it has one: bytes a second. */
+export const execution = (plan, state, moving) => asked(plan, state, moving, "open");
+
+/** The commands that give what is under way another throttle: the same replicas are asked for again. */
+export const throttling = (plan, state, moving, throttle) => asked({ ...plan, throttle }, state, moving, "moving");
+
+/** The command that takes throttles away once nothing moves any more. */
+export const verification = ({ topic }) => ({ do: "verify_reassignment", topic });
+
+/** The commands that take back what is under way, and a throttle with it. */
+export function cancellation(plan, state, moving, throttles = []) {
+  const { topic, rows } = plan;
+  const found = rows.filter((row) => progressOf(row, topic, state, moving) === "moving")
+    .map(({ partition }) => ({ do: "cancel_reassignment", topic, partition }));
+  return found.length && throttles.length ? [...found, verification(plan)] : found;
 }
 
-/** The commands that take back what is under way. */
-export function cancellation({ topic, rows }, state, moving) {
-  return rows.filter((row) => progressOf(row, topic, state, moving) === "moving")
-    .map(({ partition }) => ({ do: "cancel_reassignment", topic, partition }));
+/** What stands of throttles, of a look at the balance: brokers, limits, what passes, replicas; null where there is none. */
+export function throttleOf({ throttles = [], forgotten = false } = {}) {
+  if (!throttles.length) return null;
+  const once = (values) => [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
+  const parts = throttles.flatMap(({ topics }) => Object.entries(topics).flatMap(
+    ([topic, numbers]) => (numbers ? numbers.map((number) => `${topic}-${number}`) : [topic])));
+  return {
+    brokers: once(throttles.map((one) => one.broker)), bounds: once(throttles.map((one) => one.bound).filter((bound) => bound !== null)),
+    rate: Math.max(...throttles.map((one) => one.rate)), names: once(parts), forgotten
+  };
 }

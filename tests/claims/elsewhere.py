@@ -42,6 +42,8 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "tests/raft/test_elections.py::test_a_leader_that_is_cut_off_resigns_and_its_uncommitted_records_are_cut",
     ("broker_core.raft.quorum_state", "what `states.LEGAL`"):
         "tests/kernel/test_transitions.py::test_a_step_that_no_table_has_raises",
+    ("broker_core.replication.quotas:ReplicationQuota", "at most `count`"):
+        "tests/simulation/test_throttle.py::test_the_rate_is_taken_over_samples_as_kafka_takes_it",
     ("broker_core.replication.fetch_session:FetchSession", "a position that is not in `dirty`"):
         "tests/replication/test_fetch_sessions.py::test_followers_name_one_partition_of_a_hundred_when_one_has_moved",
     ("broker_core.replication.taking_over:TakingOver", "news are taken over in the order"):

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { another, choicesOf } from "../../static/model/another.js";
-import { cancellation, execution, generate, planFor, progressOf } from "../../static/model/plan.js";
+import { cancellation, execution, generate, planFor, progressOf, throttleOf, throttling } from "../../static/model/plan.js";
 import { levelOf, lineOf, linesBefore, loggerOf, textOf } from "../../static/model/server_log.js";
 import { headersOf, written } from "../../static/model/written.js";
 
@@ -26,6 +26,21 @@ test("a plan names every partition in order, and what is done is not asked for a
   assert.deepEqual(cancellation(plan, state, moving), [{ do: "cancel_reassignment", topic: "orders", partition: 0 }]);
   assert.equal(progressOf(plan.rows[0], "orders", { topics: {} }), "gone");
   assert.equal(planFor(state, "nothing", [1]), null);
+});
+
+test("a plan under a throttle asks for it, changes it for what is under way, and takes it away with the moves", () => {
+  const plan = { ...planFor(state, "orders", [2, 3]), throttle: 500 };
+  const moving = { "orders-0": { adding: [3], removing: [1] } };
+  const throttles = [
+    { broker: 2, quota: "LeaderReplication", bound: 500, rate: 480, topics: { orders: [0] } },
+    { broker: 1, quota: "FollowerReplication", bound: 500, rate: 0, topics: { all: null } }];
+  assert.deepEqual(execution(plan, state, moving), [{ do: "reassign", topic: "orders", partition: 1, replicas: [3, 2], throttle: 500 }]);
+  assert.deepEqual(throttling(plan, state, moving, 900), [{ do: "reassign", topic: "orders", partition: 0, replicas: [2, 3], throttle: 900 }]);
+  assert.deepEqual(cancellation(plan, state, moving, throttles).at(-1), { do: "verify_reassignment", topic: "orders" });
+  assert.deepEqual(cancellation(plan, state, {}, throttles), []);
+  assert.deepEqual(throttleOf({ throttles, forgotten: true }), { brokers: [1, 2], bounds: [500], rate: 480, names: ["all", "orders-0"], forgotten: true });
+  assert.equal(throttleOf({ throttles: [] }), null);
+  assert.equal(throttleOf(undefined), null);
 });
 
 test("a record by hand may have no value, and headers with or without one", () => {

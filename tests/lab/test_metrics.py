@@ -28,8 +28,8 @@ SPEC = {
 }  # fmt: skip
 STILL = ("RequestQueueTimeMs", "LocalTimeMs", "ResponseQueueTimeMs", "RequestQueueSize", "OfflineLogDirectoryCount", "LogStartOffset",
          "FailedIsrUpdatesPerSec", "OfflineReplicaCount", "max-dirty-percent", "uncleanable-partitions-count", "cleaner-recopy-percent",
-         "max-buffer-utilization-percent", "PartitionsWithLateTransactionsCount")
-"""Only with stage costs, a broken disk, retention, a refused change, a stopped replica, compaction, a transaction that hangs: tested by
+         "max-buffer-utilization-percent", "PartitionsWithLateTransactionsCount", "byte-rate")
+"""Only with stage costs, a broken disk, retention, a refused change, a stopped replica, compaction, a transaction that hangs, a throttle: tested by
 themselves, or not at all."""
 
 

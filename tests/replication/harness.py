@@ -37,6 +37,8 @@ CONFIG = {
     "replica.lag.time.max.ms": 30_000, "replica.fetch.backoff.ms": 1000, "replica.socket.timeout.ms": 30_000,
     "replica.fetch.wait.max.ms": 500, "replica.fetch.min.bytes": 1, "replica.fetch.max.bytes": 1048576,
     "replica.fetch.response.max.bytes": 10485760, "replica.high.watermark.checkpoint.interval.ms": 5000,
+    "replication.quota.window.num": 11, "replication.quota.window.size.seconds": 1,
+    "alter.log.dirs.replication.quota.window.num": 11, "alter.log.dirs.replication.quota.window.size.seconds": 1,
     "num.replica.fetchers": 1, "num.replica.alter.log.dirs.threads": None, "max.incremental.fetch.session.cache.slots": 1000, "fetch.max.bytes": 57671680,
 }  # fmt: skip
 

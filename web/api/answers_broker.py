@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from web.api.answers_bytes import Closed
 
 
@@ -165,8 +167,22 @@ class MoveView(Closed):
     removing: list[int]
 
 
+class ThrottleView(Closed):
+    """A quota of replication of one broker: bytes a second that are allowed (null: no limit), that count just now, and
+    the partitions whose replica there counts (null: all of the topic)."""
+
+    broker: int
+    quota: Literal["LeaderReplication", "FollowerReplication", "AlterLogDirsReplication"]
+    bound: int | None
+    rate: int
+    topics: dict[str, list[int] | None]
+
+
 class BalanceView(Closed):
-    """of=balance: each broker, and the partitions that are being reassigned."""
+    """of=balance: each broker, the partitions that are being reassigned, and throttles of replication. `forgotten`:
+    they stand, and nothing moves any more."""
 
     brokers: list[BurdenView]
     moving: dict[str, MoveView]
+    throttles: list[ThrottleView]
+    forgotten: bool

@@ -39,6 +39,7 @@ SAMPLES = {
     "add_partitions": "topic: {topic}, partitions: 6",
     "elect_leaders": "topic: {topic}, partition: 0",
     "reassign": "topic: {topic}, partition: 0, replicas: [1, 2, 3]",
+    "verify_reassignment": "topic: {topic}",
     "move_replica": "broker: 1, topic: {topic}, partition: 0, directory: data/b",
     "delete_records": "topic: {topic}, partition: 0",
     "delay_link": "between: [1, 2], delay_ms: 100",

@@ -28,6 +28,7 @@ found_in("broker_core.clients")(
     no_voter="controller",
     voter_already="controller",
     static_voters="",
+    still_moving="names",
 )
 found_in("broker_core.drivers")(
     not_carried_out="",

@@ -1,6 +1,7 @@
 /** How evenly the brokers are burdened, and leadership brought back to where it is preferred. */
 import { badge, bytes, head, hint, table, title } from "./common.js";
 import { h } from "../patch.js";
+import { throttleNote } from "./plan.js";
 
 /** The share of the partitions of a preferred leader that it does not lead: what the controller compares with its limit. */
 const imbalance = ({ preferred, astray }) => (preferred ? `${Math.round((100 * astray) / preferred)} %` : "–");
@@ -30,6 +31,7 @@ export function balance(view) {
         share(one.leads, most("leads"), one.leads),
         h("td", { class: "number" }, imbalance(one), h("small", { class: "meaning" }, words.t("balance.of", one))),
         share(one.replicas, most("replicas"), one.replicas), share(one.bytes, most("bytes"), bytes(one.bytes))))),
+    throttleNote(view, found),
     hint("balance-hint", words.t(astray ? "balance.astray" : "balance.even", { n: astray })),
     clock.live && h("div", { key: "balance-acts", class: "look-row" },
       h("button", {

@@ -3,7 +3,9 @@ import { rows } from "../../model/figures.js";
 import { byNumber } from "../../model/names.js";
 import { brokerClass } from "../../draw/palette.js";
 import { count } from "../../i18n/format.js";
-import { WIDE, asOf, badge, bytes, cell, commandForm, facts, head, hint, number, table, title } from "./common.js";
+import {
+  WIDE, asOf, badge, bytes, cell, commandForm, facts, head, hint, number, table, throttleField, throttleFrom, title
+} from "./common.js";
 import { h } from "../patch.js";
 import { balance } from "./balance.js";
 
@@ -69,10 +71,12 @@ function moveReplica(view, found, id) {
   const to = found.disks.filter((one) => one.online).map((one) => one.directory);
   if (to.length < 2 || found.partitions.length === 0) return null;
   return commandForm(
-    view, "move_replica", [choice(view, "replica", found.partitions.map((one) => one.name)), choice(view, "directory", to)],
+    view, "move_replica", [
+      choice(view, "replica", found.partitions.map((one) => one.name)), choice(view, "directory", to), throttleField(view)],
     (given) => {
       const [, topic, number] = /^(.*)-(\d+)$/.exec(given.get("replica"));
-      return { do: "move_replica", broker: Number(id), topic, partition: Number(number), directory: given.get("directory") };
+      const about = { broker: Number(id), topic, partition: Number(number), directory: given.get("directory") };
+      return { do: "move_replica", ...about, ...throttleFrom(given) };
     }, ["broker", id]);
 }
 

@@ -60,6 +60,14 @@ export function choices(name, label, options, chosen, choose) {
     }, text)));
 }
 
+/** Bytes a second, or nothing. */
+export const throttleField = ({ words }, required = false) => h("label", { key: "throttle" },
+  h("span", {}, words.t("throttle.rate")),
+  h("input", { name: "throttle", type: "number", min: 1, required, inputmode: "numeric" }));
+
+/** {throttle} of a form that has one and where it was filled in. */
+export const throttleFrom = (given) => (given.get("throttle") ? { throttle: Number(given.get("throttle")) } : {});
+
 /** A button that sends its form: `read` makes the command of the form's values; then `about`, [kind, name], is asked anew. */
 export function commandForm(view, name, fields, read, about) {
   const submit = (event) => {

@@ -1,6 +1,6 @@
 /** What can be asked of the controller and the leader for one partition and its topic: Kafka's own admin requests. */
 import { h } from "../patch.js";
-import { commandForm, title } from "./common.js";
+import { commandForm, throttleField, throttleFrom, title } from "./common.js";
 
 export const BROKERS = "[0-9]+([, ]+[0-9]+)*";
 
@@ -31,8 +31,10 @@ export function manage(view, { truth, moving }) {
       words.t(unclean ? "manage.offline" : needed ? "manage.not_preferred" : "manage.preferred", { preferred, leader: truth.leader })),
     form("elect_leaders", [], () => ({ ...about, ...(unclean ? { unclean: true } : {}) })),
     form(
-      "reassign", [field(view, "replicas", { required: true, pattern: BROKERS, inputmode: "numeric", placeholder: "2, 3, 1" })],
-      (given) => ({ ...about, replicas: brokersOf(given.get("replicas")) })),
+      "reassign", [
+        field(view, "replicas", { required: true, pattern: BROKERS, inputmode: "numeric", placeholder: "2, 3, 1" }),
+        throttleField(view)],
+      (given) => ({ ...about, replicas: brokersOf(given.get("replicas")), ...throttleFrom(given) })),
     moving && [h("p", { key: "moving", class: "hint", role: "status" }, words.t("manage.moving", moving)), form("cancel_reassignment", [], () => about)],
     form(
       "delete_records", [field(view, "before", { type: "number", min: 0 })],
