@@ -76,7 +76,7 @@ class ConfigStore:
             self._told((TOPICS, topic), ignored)
         self.overrides[topic] = values
         self.broker.log_manager.update_topic_config(topic, config)
-        self.broker.replicas.quotas.take_topic(topic, values)
+        self.broker.replicas.take_topic(topic, values)
 
     def _take_broker(self, name: str, values: dict[str, str], running: bool) -> None:
         config = self.broker.config

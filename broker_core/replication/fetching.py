@@ -140,11 +140,9 @@ class Fetching:
         fetch.done(fetch.context, response)
 
     def _count(self, readings: Readings) -> None:
-        """What followers have got of throttled partitions counts, whether they are in sync or not."""
+        """What followers have got of throttled partitions counts, whether they are in sync or not; nothing, too."""
         quota = self.reader.quota
-        size = sum(reading.size for position, reading in readings if quota.counts(position.topic, position.index))
-        if size:
-            quota.record(size)
+        quota.record(sum(one.size for position, one in readings if quota.counts(position.topic, position.index)))
 
     def _said(self, session: FetchSession, position: FetchPosition, reading: Reading) -> None:
         """With records or an error there may be more: the position moves to the end of the line.

@@ -24,8 +24,13 @@ The rate is taken over `replication.quota.window.num` [11] samples of `replicati
     limit 1 MB/s, 4 MB at once     0 s: 4 / 1 s   1 s: 4 / 1 s   2 s: 4 / 2 s   4 s: 4 / 4 s, no longer above: go on
 
 A first second counts as a whole one; behind it the sum is divided by the time since the oldest sample began. Samples in
-which nothing happened for all that time are forgotten, and begin anew. (Kafka: ReplicationQuotaManager, SimpleRate,
-SampledStat. Kafka counts a few bytes of each response's frame as well, here it is the records.)
+which nothing was counted for all that time are forgotten, and begin anew.
+
+A leader counts each response to a follower, also one with nothing of a throttled replica. So where followers fetch all
+the time the window is full of empty samples when a move begins: as much as eleven seconds of the rate passes at once,
+and nothing for eleven seconds then. A follower counts throttled replicas only, and is held to the rate from the first
+second on. (Kafka: ReplicationQuotaManager, SimpleRate, SampledStat, KafkaApis.sizeOfThrottledPartitions. Kafka counts
+the frames of these responses, too, here it is the records.)
 """
 
 from __future__ import annotations
@@ -106,7 +111,10 @@ class ReplicationQuota:
     # -- the rate ---------------------------------------------------------------------------
     def record(self, size: int) -> None:
         """Bytes that went through, whether the rate is exceeded or not."""
-        now_ms, samples = self._now_ms(), self._samples
+        self._record(size, self._now_ms())
+
+    def _record(self, size: int, now_ms: int) -> None:
+        samples = self._samples
         if not samples:
             samples.append(Sample(now_ms))
         sample = samples[self._current]
@@ -164,6 +172,14 @@ class LeaderQuota(ReplicationQuota):
     def __init__(self, node: Node, count: int, window_seconds: int) -> None:
         super().__init__(LEADER, node, count, window_seconds)
         self.held: dict[tuple[str, int, int], None] = {}
+
+    def begin(self, since_ms: int) -> None:
+        """A topic is throttled where none was: what would stand here, had each response to a follower been counted
+        since then, with the nothing that it had of throttled replicas."""
+        now_ms = self._now_ms()
+        last_ms = max((sample.last_ms for sample in self._samples), default=since_ms)
+        for at_ms in range(max(since_ms, last_ms, now_ms - self.count * self.window_ms), now_ms, self.window_ms):
+            self._record(0, at_ms)
 
     def holds(self, topic: str, index: int, replica: int, in_sync: bool) -> bool:
         """Whether a follower gets no records for now (Kafka: ReplicaManager.shouldLeaderThrottle)."""

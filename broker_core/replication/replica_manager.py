@@ -214,6 +214,14 @@ class ReplicaManager:
         """DeleteRecordsRequest -> `done(context, DeleteRecordsResponse)`, exactly once, now or later."""
         self.offsets.delete_records(request, done, context)
 
+    def take_topic(self, topic: str, overrides: Mapping[str, str]) -> None:
+        """Which of its replicas are throttled."""
+        before = bool(self.quotas.leader.topics)
+        self.quotas.take_topic(topic, overrides)
+        followers = [one.created_ms for one in self.sessions.sessions.values() if one.privileged]
+        if self.quotas.leader.topics and not before and followers:
+            self.quotas.leader.begin(min(followers))
+
     # -- for observers and the rest of the broker ---------------------------------------------
     def partition(self, topic: str, index: int) -> Partition | None:
         """The local replica, if there is one."""
