@@ -145,6 +145,7 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     # what retention deletes has been read before
     **clean("retention-spares-the-active-segment", None, "fork", "small", "small/fork"),
     **clean("reassignment", None, "fork"),
+    **clean("a-move-under-a-throttle", None, "fork", "throttled", "throttled/fork", "low", "low/fork"),
     **clean("stale-metadata", None, "fork"),
     **clean("fetch-sessions", None, "fork", "none", "none/fork"),
     **clean("follower-fetching", None, "fork", "leader", "leader/fork"),
