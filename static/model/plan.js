@@ -62,8 +62,9 @@ export function cancellation(plan, state, moving, throttles = []) {
   return found.length && throttles.length ? [...found, verification(plan)] : found;
 }
 
-/** What stands of throttles, of a look at the balance: brokers, limits, what passes, replicas; null where there is none. */
-export function throttleOf({ throttles = [], forgotten = false } = {}) {
+/** What stands of throttles, of a look at the balance: brokers, limits, what passes, replicas; null where there is none, or no look yet. */
+export function throttleOf(found) {
+  const { throttles = [], forgotten = false } = found ?? {};
   if (!throttles.length) return null;
   const once = (values) => [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
   const parts = throttles.flatMap(({ topics }) => Object.entries(topics).flatMap(

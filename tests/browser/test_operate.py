@@ -104,9 +104,15 @@ def test_a_plan_is_made_carried_out_and_verified(seen: LabPage) -> None:
         seen.page.click("[data-manage=plan] button")
         seen.told(told)
     seen.page.fill("[data-manage=plan] input", "2, 3")
+    seen.page.fill("[data-manage=plan] [name=throttle]", "1000000")
     seen.page.click("[data-manage=plan] button")
     seen.page.click("[data-plan=execute]")
     seen.see("[data-plan-done=all]")
+    assert last_command(seen, "reassign")["throttle"] == 1000000
+    seen.see("[data-throttle=forgotten]")  # the moves are over, and nobody has taken it away
+    seen.picture("operate-throttle-en")
+    seen.page.click("[data-plan=verify]")
+    seen.wait("document.querySelector('[data-throttle]') === null")
     assert seen.value("Object.values(lab.app.topic.partitions).map((one) => one.replicas.join()).join(' ')") == "2,3 3,2 2,3"
     seen.picture("operate-plan-en")
     assert violations(seen.page) == []

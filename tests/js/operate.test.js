@@ -40,7 +40,7 @@ test("a plan under a throttle asks for it, changes it for what is under way, and
   assert.deepEqual(cancellation(plan, state, {}, throttles), []);
   assert.deepEqual(throttleOf({ throttles, forgotten: true }), { brokers: [1, 2], bounds: [500], rate: 480, names: ["all", "orders-0"], forgotten: true });
   assert.equal(throttleOf({ throttles: [] }), null);
-  assert.equal(throttleOf(undefined), null);
+  assert.equal(throttleOf(null), null);
 });
 
 test("a record by hand may have no value, and headers with or without one", () => {
