@@ -18,6 +18,7 @@ for groups without members, a hundred each. What takes minutes tells on standard
 from __future__ import annotations
 
 import contextlib
+import random
 import sys
 import time
 from collections import Counter
@@ -40,8 +41,10 @@ from broker_core.wire.errors import ErrorCode as E
 TOPIC = "bench-coordinators"
 PATIENCE_S = 120.0
 MEMBERS = (3, 30, 100)
-RUNS = {3: 3, 30: 3, 100: 1}
+RUNS = {3: 5, 30: 3, 100: 3}
 """How often one more joins and leaves, by the size of the group."""
+HEARTBEAT_S = 5.0
+"""Of `group.protocol=consumer`. Whoever comes right behind a heartbeat of the others may have to wait for two."""
 A_MEMBER_S = 3.0
 """So much longer a group may take to settle for each member."""
 COMMITTING_S = 300.0
@@ -138,13 +141,16 @@ def rebalance(quick: bool) -> Iterator[Result]:
                 joined: dict[str, list[float]] = {}
                 left: dict[str, list[float]] = {}
                 for side in sides:
+                    moments = random.Random(members)
                     with Group(side.bootstrap, f"{TOPIC}-{members}", protocol, members + 1) as group:
                         for _ in range(members):
                             group.join()
                         group.settled()
                         for run in range(1 if quick else RUNS[members]):
                             progress(f"{side.name}: {protocol}, {members} members, run {run + 1}")
+                            group.go_on(moments.uniform(0, HEARTBEAT_S))
                             joined.setdefault(side.name, []).append(group.joined_s())
+                            group.go_on(moments.uniform(0, HEARTBEAT_S))
                             left.setdefault(side.name, []).append(group.left_s())
                 yield result("rebalance", f"{protocol}, {members}: one more", "s", joined, False, None)
                 yield result("rebalance", f"{protocol}, {members}: one leaves", "s", left, False, None)
@@ -176,14 +182,23 @@ class Group:
         patience_s = PATIENCE_S + A_MEMBER_S * len(self.members)
         deadline = time.perf_counter() + patience_s
         while time.perf_counter() < deadline:
-            for one in self.members:
-                one.poll(0)
+            self._poll()
             owned = [[part.partition for part in one.assignment()] for one in self.members]
             owners = Counter(number for numbers in owned for number in numbers)
             if all(owned) and len(owners) == self.partitions == owners.total():
                 return
-            time.sleep(0.005)
         raise LoadError(f"{self.topic}: the group did not settle within {patience_s:g} s")
+
+    def _poll(self) -> None:
+        for one in self.members:
+            one.poll(0)
+        time.sleep(0.005)
+
+    def go_on(self, seconds: float) -> None:
+        """Let them consume."""
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            self._poll()
 
     def joined_s(self) -> float:
         started = time.perf_counter()

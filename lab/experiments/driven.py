@@ -7,6 +7,7 @@ A scenario's run decides by its steps (`run`), a swarm by chance (`lab.faults.sw
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 from broker_core.kernel.errors import CommandError, Refusal
@@ -25,6 +26,7 @@ from lab.truth.port import State
 
 GRID_US = 1_000
 FORM_US = 120_000_000
+AT_ONCE = 5_000
 
 
 class RunError(Refusal):
@@ -38,9 +40,10 @@ class Driven:
         self.spec = copy.deepcopy(spec)  # the world adds the brokers that join it
         self.files = files
         self.world: World = build_world(self.spec, storage_factory)
-        self._restless: tuple[str, int] | None = None
-        """The partition that was seen not to rest last: of ten thousand it is the one to ask first."""
-        self._wanted = [(topic.name, number) for topic in self.spec.topics for number in range(topic.partitions)]
+        self._restless: list[tuple[str, int]] = []
+        """The partitions that did not rest when all were looked at last: of ten thousand they are asked first."""
+        self._made: list[TopicSpec] = []
+        self._wanted: list[tuple[str, int]] = []
         self._led = 0
         """So many of them were seen with a leader, one after the other: of ten thousand the next one is asked first."""
 
@@ -79,10 +82,13 @@ class Driven:
         """Until the cluster is there, with the topics of its description. Raises RunError."""
         if not self._wait(self._formed, FORM_US):
             raise RunError(problem("not_formed"))
-        for topic in self.spec.topics:
-            self._inject(creating(topic))
-        if not self._wait(self._all_led, FORM_US):
-            raise RunError(problem("no_topics", what=self._admin_errors()))
+        for topics in _portions(self.spec.topics):
+            for topic in topics:
+                self._inject(creating(topic))
+                self._made.append(topic)
+                self._wanted += [(topic.name, number) for number in range(topic.partitions)]
+            if not self._wait(self._all_led, FORM_US):
+                raise RunError(problem("no_topics", what=self._admin_errors()))
         if not self._wait(self._neighbours_ready, FORM_US):
             raise RunError(problem("neighbours_not_formed"))
 
@@ -100,23 +106,23 @@ class Driven:
             if not _is_led(self.world, topic, number, truth.partition_state(topic, number)):
                 return False
             self._led += 1
-        return all_led(self.world, self.spec.topics)
+        return all_led(self.world, self._made)
 
     def _at_rest(self) -> bool:
         """Every broker is registered, every replica in the ISR, every high watermark at the end of the log."""
         if not self._formed():
             return False
         truth = truth_of(self.world)
-        if self._restless is not None:
-            state = truth.partition_state(*self._restless)
-            if state is not None and not self._rests(*self._restless, state):
+        while self._restless:
+            state = truth.partition_state(*self._restless[-1])
+            if state is not None and not self._rests(*self._restless[-1], state):
                 return False
-        self._restless = next(
-            ((topic, number) for topic, partitions in truth.topics().items() for number, state in partitions.items()
-             if not self._rests(topic, number, state)),
-            None,
-        )  # fmt: skip
-        return self._restless is None
+            self._restless.pop()
+        self._restless = [
+            (topic, number) for topic, partitions in truth.topics().items() for number, state in partitions.items()
+            if not self._rests(topic, number, state)
+        ]  # fmt: skip
+        return not self._restless
 
     def _rests(self, topic: str, number: int, state: State) -> bool:
         marks = observe.log_marks(self.world, topic, number)
@@ -128,6 +134,18 @@ class Driven:
     def _admin_errors(self) -> list[Problem]:
         machine: Any = self.world.nodes[OPERATOR].machine
         return [one["problem"] for one in machine.results.values() if one.get("problem")] or [problem("no_answer")]
+
+
+def _portions(topics: list[TopicSpec]) -> Iterator[list[TopicSpec]]:
+    """All of them at once, unless they have many thousands of partitions: making these may take longer than a request
+    of their operator has, and would be refused when it is sent again."""
+    portion: list[TopicSpec] = []
+    for topic in topics:
+        portion.append(topic)
+        if sum(one.partitions for one in portion) >= AT_ONCE:
+            yield portion
+            portion = []
+    yield portion
 
 
 def creating(topic: TopicSpec) -> dict[str, Any]:

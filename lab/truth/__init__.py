@@ -22,7 +22,7 @@ def truth_of(world: World) -> Truth:
         return ZooKeeperTruth(world)
     cluster, kept = charge.spec.cluster, charge.past.truth
     if cluster.ensemble == 1 and not cluster.is_kraft:
-        return ZooKeeperTruth(world, cluster.chroot)
+        return kept.below(cluster.chroot) if isinstance(kept, ZooKeeperTruth) else ZooKeeperTruth(world, cluster.chroot)
     if kept is not None:
         return kept
     return KRaftTruth(world) if cluster.is_kraft else ZooKeeperTruth(world, cluster.chroot)

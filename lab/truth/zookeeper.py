@@ -56,23 +56,56 @@ def _standing(server: TreeServer) -> tuple[bool, int, int]:
     return server.leads, server.epoch, server.tree.last_zxid
 
 
+MOST_DECODED = 100_000
+
+
+class Decoded:
+    """What znodes say, by path, decoded once for each version of one: for all who ask about the same tree. None of it
+    is kept with a world that is pickled, nor behind `MOST_DECODED` of them: most are of topics long deleted by then."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, tuple[Any, bytes, LeaderAndIsr]] = {}
+        self.topics: dict[str, tuple[bytes, znodes.TopicInfo]] = {}
+
+    def __reduce__(self) -> tuple[type[Decoded], tuple[()]]:
+        return Decoded, ()
+
+    def state(self, path: str, znode: Any) -> LeaderAndIsr:
+        """Leader and ISR of a partition."""
+        known = self.states.get(path)
+        if known is None or known[0] is not znode or known[1] is not znode.data:
+            if len(self.states) >= MOST_DECODED:
+                self.states.clear()
+            known = self.states[path] = (znode, znode.data, znodes.decode_state(znode.data, znode.version))
+        return known[2]
+
+    def topic(self, path: str, data: bytes) -> znodes.TopicInfo:
+        """Which replicas its partitions have."""
+        known = self.topics.get(path)
+        if known is None or known[0] is not data:
+            if len(self.topics) >= MOST_DECODED:
+                self.topics.clear()
+            known = self.topics[path] = (data, znodes.TopicInfo.decode(data))
+        return known[1]
+
+
 class ZooKeeperTruth:
     """See `lab.truth.port.Truth`."""
 
     who = "tree"
 
-    def __init__(self, world: World, chroot: str = "") -> None:
+    def __init__(self, world: World, chroot: str = "", decoded: Decoded | None = None) -> None:
         self.world = world
         self.chroot = chroot
-        self._known: dict[tuple[str, int], tuple[Any, bytes, LeaderAndIsr]] = {}
-        self._assigned: dict[str, tuple[bytes, znodes.TopicInfo]] = {}
+        self._decoded = Decoded() if decoded is None else decoded
+        self._known: dict[tuple[str, int], LeaderAndIsr] = {}
         self._last = DataTree()
         self._last.nodes.clear()
         self._epoch = 0
 
     def below(self, chroot: str) -> ZooKeeperTruth:
         """That of another cluster in the same tree, as far as this one has heard of it."""
-        found = ZooKeeperTruth(self.world, chroot)
+        found = ZooKeeperTruth(self.world, chroot, self._decoded)
         found._last, found._epoch = self._last, self._epoch
         return found
 
@@ -138,14 +171,9 @@ class ZooKeeperTruth:
 
     # -- topics -------------------------------------------------------------------------------
     def _topic(self, topic: str) -> znodes.TopicInfo | None:
-        """Decoded once per version of the znode."""
-        data = self._data(znodes.topic_path(topic))
-        if not data:
-            return None
-        known = self._assigned.get(topic)
-        if known is None or known[0] is not data:
-            known = self._assigned[topic] = (data, znodes.TopicInfo.decode(data))
-        return known[1]
+        path = self.chroot + znodes.topic_path(topic)
+        found = self.tree.get(path)
+        return self._decoded.topic(path, found.data) if found is not None and found.data else None
 
     def topics(self) -> dict[str, dict[int, State]]:
         tree, parent = self.tree, self._znode(znodes.TOPICS)
@@ -167,19 +195,15 @@ class ZooKeeperTruth:
     def leader_and_isr(self, topic: str, partition: int) -> LeaderAndIsr | None:
         known, tree = self._known.get((topic, partition)), self.tree
         if not tree:
-            return known[2] if known is not None else None
+            return known
         return self._leadership(tree, topic, partition)
 
     def _leadership(self, tree: dict[str, Any], topic: str, partition: int) -> LeaderAndIsr | None:
-        """Decoded once per version of the znode."""
-        found = tree.get(self.chroot + znodes.state_path(topic, partition))
+        path = self.chroot + znodes.state_path(topic, partition)
+        found = tree.get(path)
         if found is None or not found.data:
             return None
-        known = self._known.get((topic, partition))
-        if known is not None and known[0] is found and known[1] is found.data:
-            return known[2]
-        state = znodes.decode_state(found.data, found.version)
-        self._known[topic, partition] = (found, found.data, state)
+        state = self._known[topic, partition] = self._decoded.state(path, found)
         return state
 
     def _state(self, tree: dict[str, Any], topic: str, number: int, replicas: list[int]) -> State:

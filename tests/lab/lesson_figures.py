@@ -93,7 +93,7 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("acked-by-the-old-isr", "protected"): ((50, 150), NONE, NONE),
     ("acked-by-the-old-isr", "protected/fork"): ((200, 400), NONE, NONE),
     **clean("anatomy-of-a-failover", None, "fork"),
-    **clean("failover-with-1000-partitions", None, "fork", "ten"),
+    **clean("failover-with-1000-partitions", None, "fork", "ten", "ten_thousand"),
     **clean("gone-but-registered", None, "fork"),
     **clean("lose-a-voter", None, "fork"),
     # 100 records/s with acks=1 for the three seconds in which two brokers believe that they lead
