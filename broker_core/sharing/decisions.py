@@ -123,8 +123,11 @@ class Decisions:
     def _changed(
         self, key: ShareKey, before: ShareState, leader_epoch: int, start: int, completed: int, told: Any, now_ms: int
     ) -> Record:
-        """An update; a snapshot instead, when there have been enough of them."""
+        """An update; a snapshot instead, when there have been enough of them. The start of a share-partition never goes
+        back: a write that was sent again may come behind a younger one (Kafka since `Honor higher start offset value in
+        share write state`, pull request 23074)."""
         new = batches_of(told)
+        start = start if start == NO_CHANGE else max(before.start, start)
         if before.updates < self.limit:
             return update_record(key, before, leader_epoch, start, completed, combined((), new, start))
         start = before.start if start == NO_CHANGE else start

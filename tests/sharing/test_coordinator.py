@@ -173,6 +173,19 @@ def test_every_so_many_updates_there_is_a_snapshot() -> None:
     assert state.batches == (StateBatch(0, 9, ACKNOWLEDGED, 1),)
 
 
+def test_a_write_that_was_sent_again_and_comes_late_moves_no_start_back() -> None:
+    for updates in range(1, 6):  # the late one is an update, or the snapshot behind four of them
+        lab = Lab()
+        lab.initialize(start=0)
+        for offset in range(updates):
+            lab.write(StateBatch(offset, offset, ACKNOWLEDGED, 1), start=offset + 1)
+        lab.write(StateBatch(8, 9, ACKNOWLEDGED, 1), start=0)
+        lab.lead("broker-2")
+        assert (lab.read().start_offset, told(lab.read())) == (updates, [(8, 9, ACKNOWLEDGED, 1)])
+        lab.initialize(epoch=2, start=0)  # as when somebody alters the offsets of the group
+        assert lab.read().start_offset == 0
+
+
 def test_an_answer_waits_for_the_commit_and_the_next_decision_for_both() -> None:
     lab = Lab()
     lab.initialize(start=0)
