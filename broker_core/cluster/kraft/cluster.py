@@ -106,6 +106,9 @@ class KRaftCluster:
         self._channel = self._to_controller(TO_CONTROLLER, timeout_ms)
         self._forwarding = self._to_controller(FORWARDING, timeout_ms)
         logs, self._directories = member.replicas.log_manager, process.directories()
+        for log_dir in logs.live_dirs():
+            if log_dir not in self._directories:
+                logs.fail_directory(log_dir, "it cannot be told which directory of the cluster this is")
         self.lifecycle = BrokerLifecycle(
             member, process, self._to_controller(HEARTBEATS, session_ms), list(self._directories.values()),
             logs.read_previous_epoch(), member.admitted,
