@@ -71,6 +71,14 @@ class AdminQuestions:
     ) -> None:
         self.admin.connections.call(dest, api, body, self._answered, (dest, then), patience_ms)
 
+    def _ask_any(self, api: int, body: Any, then: Callable[[Any], None]) -> None:
+        """A broker that answers."""
+        dest = self.admin.any_broker()
+        if dest is None:
+            self._again()
+        else:
+            self._ask(dest, api, body, then)
+
     def _answered(self, context: tuple[str, Callable[[Any], None]], response: Any) -> None:
         dest, then = context
         if response is None:

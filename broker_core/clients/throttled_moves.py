@@ -69,13 +69,6 @@ class _OfAllMoves(AdminQuestions):
         """What is asked next."""
         raise NotImplementedError
 
-    def _ask_any(self, api: int, body: Any, then: Any) -> None:
-        dest = self.admin.any_broker()
-        if dest is None:
-            self._again()
-        else:
-            self._ask(dest, api, body, then)
-
     def _went_well(self, response: Any) -> bool:
         error, message = verdict(response)
         return not self._failed(error, message)

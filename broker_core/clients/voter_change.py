@@ -42,13 +42,6 @@ class VoterChange(AdminQuestions):
         )
         self._ask_any(ApiKey.DESCRIBE_QUORUM, m.DescribeQuorumRequest(topics=[asked]), self._described)
 
-    def _ask_any(self, api: int, body: Any, then: Any) -> None:
-        dest = self.admin.any_broker()
-        if dest is None:
-            self._again()
-        else:
-            self._ask(dest, api, body, then)
-
     def _described(self, response: Any) -> None:
         if self._failed(response.error_code):
             return

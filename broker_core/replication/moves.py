@@ -133,7 +133,6 @@ class MoveThread:
         soonest = min(move.resume_us for move in self.replicas.values()) - node.now_us()
         self.timer = node.after(max(TURN_US, pause_us, soonest), self._turn)
 
-
     def _slice(self, key: Key) -> int:
         """The next piece of a replica, or a pause: in microseconds."""
         host = self.moves.host

@@ -173,6 +173,10 @@ class LeaderQuota(ReplicationQuota):
         super().__init__(LEADER, node, count, window_seconds)
         self.held: dict[tuple[str, int, int], None] = {}
 
+    def take_list(self, topic: str, text: str, broker_id: int) -> None:
+        super().take_list(topic, text, broker_id)
+        self.held = {key: None for key in self.held if key[0] != topic}
+
     def begin(self, since_ms: int) -> None:
         """A topic is throttled where none was: what would stand here, had each response to a follower been counted
         since then, with the nothing that it had of throttled replicas."""
