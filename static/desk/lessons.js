@@ -9,6 +9,7 @@
  */
 import { told } from "../i18n/format.js";
 import { sentence } from "../i18n/problems.js";
+import { ofSetting } from "../model/setting.js";
 import { prediction } from "../model/watching.js";
 import { api, base, ofServer } from "../net/api.js";
 import { Results } from "./results.js";
@@ -152,7 +153,7 @@ export class Lessons {
 
   /** Whether it can be run now: a prediction comes first where there is one to make. */
   get ready() {
-    return this.one !== null && !this.running && (!this.one.document.predict || this.chosen !== null);
+    return this.one !== null && !this.running && (!ofSetting(this.one, this.variant).predict || this.chosen !== null);
   }
 
   predict(index) {

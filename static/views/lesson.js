@@ -2,6 +2,7 @@
 import { seconds, told as toldProblem } from "../i18n/format.js";
 import { sentence } from "../i18n/problems.js";
 import { told } from "../i18n/texts.js";
+import { ofSetting } from "../model/setting.js";
 import { prediction } from "../model/watching.js";
 import { base } from "../net/api.js";
 import { effort, nextLesson } from "./course.js";
@@ -210,8 +211,9 @@ function questions(found, words) {
 
 export function lessonPanel(view) {
   const { words, desk } = view;
-  const { one: found, error, ready, running, result, chosen, run, back } = desk.lessons;
-  const needs = found.document.predict && chosen === null;
+  const { one: found, variant, error, ready, running, result, chosen, run, back } = desk.lessons;
+  const { text, predict } = ofSetting(found, variant);
+  const needs = predict && chosen === null;
   const judged = result?.seen;
   return [
     h("button", { key: "back", type: "button", class: "plain back", "data-lesson": "back", onclick: back }, `← ${words.t("scenarios.all")}`),
@@ -220,7 +222,7 @@ export function lessonPanel(view) {
     found.own && h("p", { key: "own", class: "verdict", "data-own": found.name }, words.t("link.checked", { name: found.name, n: found.steps }),
       found.variant && ` ${words.t("variant.of", { variant: told(found.variants[found.variant], words) || found.variant })}`),
     judged && [outcome(view), !found.own && questions(found, words), nextLesson(view)],
-    h("p", { key: "text", class: "lesson" }, marked(words, told(found.text, words))),
+    h("p", { key: "text", class: "lesson" }, marked(words, told(text, words))),
     generations(view), eras(view),
     variants(view),
     predictionOf(view),

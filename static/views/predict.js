@@ -2,6 +2,7 @@
 import { count } from "../i18n/format.js";
 import { brokerClass } from "../draw/palette.js";
 import { told } from "../i18n/texts.js";
+import { ofSetting } from "../model/setting.js";
 import { h } from "./patch.js";
 
 /** A guess, or the answer, in words. */
@@ -52,8 +53,9 @@ function brokers(document, { chosen, predict, variant }, words) {
 
 export function predictionOf({ words, desk }) {
   const { lessons } = desk;
-  const { one: { document }, result, running } = lessons;
-  const asked = document.predict;
+  const { one, variant, result, running } = lessons;
+  const { document } = one;
+  const asked = ofSetting(one, variant).predict;
   if (!asked) return null;
   const body = asked.choices ? choices(asked, lessons, words) : asked.broker ? brokers(document, lessons, words) : number(lessons, words);
   return h("fieldset", { key: "predict", class: "predict", disabled: running || result !== null }, h("legend", {}, told(asked.ask, words)), body);

@@ -32,6 +32,15 @@ def pick(seen: LabPage, name: str) -> None:
     seen.see("[data-lesson=run]")
 
 
+def test_a_setting_with_a_question_of_its_own_asks_that_one(visit: Open) -> None:
+    """Its answers are graded by what it asks: those of the lesson would be others."""
+    seen = visit()
+    pick(seen, "failover-with-1000-partitions")
+    for variant, asked in (("thousand", "With the number of this setting"), ("ten_thousand", "when there are 10,000?")):
+        seen.page.click(f'[data-variant="{variant}"]')
+        seen.wait(f"document.querySelector('#drawer')?.textContent.includes({asked!r})")
+
+
 def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_name(visit: Open) -> None:
     """`test_lessons` takes every lesson through all of its steps; here the settings of one are compared."""
     seen = visit()

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Desk } from "../../static/desk/desk.js";
 import { Lessons } from "../../static/desk/lessons.js";
+import { ofSetting } from "../../static/model/setting.js";
 
 /** An app that keeps what it was asked to draw anew: "all", or "moved" for drawer and dialogs alone. */
 function listening() {
@@ -37,4 +38,23 @@ test("a run that is being opened moves what shows its share", async () => {
   const desk = { app, ask, work: null };
   const answer = await Desk.prototype.busy.call(desk, "runs.opening", { run: "0002" }, { what: "open", name: "0002" });
   assert.deepEqual([answer.run, desk.work, app.drawn], ["0002-1", null, ["all", "moved", "moved", "all"]]);
+});
+
+test("a setting tells and asks what it has of its own, and else what the lesson does", () => {
+  const variants = { other: { predict: { ask: { en: "B?" } } }, quiet: { predict: null }, told: { text: { en: "two" } }, same: { title: {} } };
+  const one = { text: { en: "one", ko: "하나" }, document: { predict: { ask: { en: "A?" }, choices: [1, 2] }, variants } };
+  const lesson = { text: one.text, predict: one.document.predict };
+  for (const setting of ["", "same", "nobody"]) assert.deepEqual(ofSetting(one, setting), lesson);
+  assert.deepEqual(ofSetting(one, "other").predict, { ask: { en: "B?" }, choices: [1, 2] });
+  assert.deepEqual(ofSetting(one, "quiet").predict, null);
+  assert.deepEqual(ofSetting(one, "told").text, { en: "two", ko: "하나" });
+});
+
+test("a setting that asks nothing can be run at once, one that asks waits for an answer", () => {
+  const lessons = new Lessons(listening(), {});
+  lessons.one = { name: "x", document: { predict: { ask: {} }, variants: { quiet: { predict: null } } }, generation: "kraft" };
+  lessons.choose("quiet");
+  assert.equal(lessons.ready, true);
+  lessons.choose("");
+  assert.equal(lessons.ready, false);
 });
