@@ -37,7 +37,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -52,10 +52,12 @@ from lab.analytics.scratch import scratch
 
 LOOK_S = 0.3
 MACHINE_GONE = 70
-GONE_S = 3.0
+GONE_S = 10.0
 TAG = "job"
 KINDS = ("replay", "sweep", "class", "rolling")
-_BROKEN = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError", "EOFError")
+_BROKEN = (
+    "Py4JNetworkError", "Py4JError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError", "EOFError",
+)  # fmt: skip
 
 
 class Cancelled(Exception):
@@ -185,8 +187,16 @@ class Worker:
                 self.tell("failed", id=number, error=what_was(error))
         finally:
             self._sweeping = None
-            if self.spark is not None:
-                session.untag(self.spark, TAG)
+            self._untag()
+
+    def _untag(self) -> None:
+        """The end of a job's tag; when the virtual machine cannot be asked any more, the end of this process."""
+        if self.spark is None:
+            return
+        try:
+            session.untag(self.spark, TAG)
+        except Exception as error:
+            self._end_if_machine_is_gone(error)
 
     def _start(self, number: Any) -> None:
         if self.spark is None:
@@ -298,13 +308,23 @@ class Worker:
                 self.tell("failed", id=number, error=error)
 
     def _end_if_machine_is_gone(self, error: BaseException) -> None:
-        """A broken connection to the virtual machine: give it a moment to be seen dead."""
-        causes = [type(one).__name__ for one in (error, error.__cause__, error.__context__) if one is not None]
-        deadline = time.monotonic() + (GONE_S if any(name in _BROKEN for name in causes) else 0)
+        """A broken connection to the virtual machine: give it a moment to be seen dead.
+
+        A question that was under way comes back as a bare `Py4JError`, without the cause: what Java has thrown
+        is a `Py4JJavaError`. The sockets of a process that is killed close before its parent can see it ended.
+        """
+        deadline = time.monotonic() + (GONE_S if any(type(one).__name__ in _BROKEN for one in _chain(error)) else 0)
         while not (gone := _machine_is_gone()) and time.monotonic() < deadline:
             time.sleep(0.05)
         if gone:
             os._exit(MACHINE_GONE)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and what it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _machine_is_gone() -> bool:

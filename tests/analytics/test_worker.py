@@ -90,17 +90,17 @@ def test_cancelling_ends_what_waits_and_what_works(talk: Talk, short_runs: Path)
     assert talk.until(long, "cancelled", "done", "failed")[-1]["event"] == "cancelled"
 
 
-def under_way(talk: Talk, run: Path) -> int:
-    """A replay that a worker with a session has begun."""
-    asked = {"do": "replay", "paths": [str(run)], "queries": ["receipt"]}
+def under_way(talk: Talk, runs: Path, out: Path) -> int:
+    """A replay of some seconds, with its report, that a worker with a session has begun."""
+    asked = {"do": "replay", "paths": [str(runs)], "queries": ["receipt"]}
     talk.until(talk.worker.submit(asked), "done")
-    number = talk.worker.submit({"do": "replay", "paths": [str(run)]})
+    number = talk.worker.submit({"do": "replay", "paths": [str(runs)], "out": str(out)})
     talk.until(number, "started")
     return number
 
 
-def test_a_worker_that_is_killed_is_reported_and_another_one_does_its_work(talk: Talk, short_runs: Path) -> None:
-    number = under_way(talk, short_runs / "acks-1")
+def test_a_worker_that_is_killed_is_reported_and_another_one_does_its_work(talk: Talk, short_runs: Path, tmp_path: Path) -> None:
+    number = under_way(talk, short_runs, tmp_path)
     killed, java = talk.worker.pid, talk.java()
     os.kill(killed, signal.SIGKILL)
     found = talk.until(number, "done", "failed")
@@ -109,8 +109,8 @@ def test_a_worker_that_is_killed_is_reported_and_another_one_does_its_work(talk:
     java.wait(PATIENCE_S)  # its virtual machine has not stayed
 
 
-def test_a_virtual_machine_that_is_killed_is_reported_and_started_again(talk: Talk, short_runs: Path) -> None:
-    number = under_way(talk, short_runs / "acks-1")
+def test_a_virtual_machine_that_is_killed_is_reported_and_started_again(talk: Talk, short_runs: Path, tmp_path: Path) -> None:
+    number = under_way(talk, short_runs, tmp_path)
     talk.java().kill()
     found = talk.until(number, "done", "failed")
     assert [event["error"] for event in found if event["event"] == "restarted"] == [{"code": "machine_died", "params": {}}]
