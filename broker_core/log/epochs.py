@@ -85,6 +85,17 @@ class LeaderEpochCache:
         self._write()
         return True
 
+    def follow(self, other: LeaderEpochCache) -> None:
+        """Take over the later epochs of another copy of the same records: those in which nothing was written yet.
+
+        A copy of batches alone does not know them (Kafka's does not). A leader whose log has just changed its directory
+        could then not say where an epoch ends that a follower still has, and would refuse its Fetches until something
+        is written.
+        """
+        for epoch, start in other.entries:
+            if epoch > self.latest_epoch:
+                self.assign(epoch, start)
+
     def _put(self, epoch: int, start_offset: int) -> None:
         while self._epochs and (self._epochs[-1] >= epoch or self._starts[-1] >= start_offset):
             self._epochs.pop()

@@ -139,6 +139,7 @@ class FutureLogs:
         log.emit = manager.emit
         if current is not None:
             log.update_high_watermark(current.high_watermark)
+            log.leader_epochs.follow(current.leader_epochs)
             log.cleaned_to = min(current.cleaned_to, log.log_end_offset)
         manager.add_log(log)
         log.fact(events.REPLICA_MOVED, directory=log_dir, before=source_dir, bytes=log.size_bytes)

@@ -83,6 +83,16 @@ def test_the_last_leader_is_taken_when_nobody_is_eligible_and_it_returns():
     assert (found.leader, found.isr, found.leader_recovery_state, found.last_known_elr) == (3, [3], r.RECOVERING, [])
 
 
+def test_who_led_last_is_remembered_when_nobody_leads_though_the_isr_is_not_empty():
+    """Broker 2 is alone in the ISR, and the directory of its replica is offline: a move finds it unfit to lead. Then it
+    starts again without what it had not written: it is the last leader still, and may lead when all others are gone."""
+    found = after(partition(isr=[2], leader=2), alive=(1, 3), replicas=[2, 1, 3])
+    assert (found.leader, found.isr, found.last_known_elr) == (-1, [2], [2])
+    found = after(found, alive=(1, 3), isr=[], unclean_shutdown=[2])
+    assert (found.leader, found.isr, found.elr, found.last_known_elr) == (-1, [], [], [2])
+    assert after(found, alive=(1, 2, 3)).leader == 2
+
+
 @pytest.mark.parametrize("elr", [True, False])
 def test_an_unclean_election_takes_anybody_and_says_so(elr):
     before = partition(isr=[1], leader=-1, elr=[])

@@ -57,6 +57,16 @@ def test_a_swap_renames_the_copy_first_and_then_the_log() -> None:
     assert [name for name in storage.list("a") if name.startswith("orders-0")] == []
 
 
+def test_a_swap_keeps_the_epochs_in_which_nothing_was_written() -> None:
+    manager = started(MemoryStorage())
+    current, future = copy(manager)
+    current.leader_epochs.assign(5, 5)
+    assert future.leader_epochs.end_offset_for(4) == (-1, -1), "a leader would refuse a follower that knows epoch 4"
+    manager.futures.replace_current("orders", 0, NOW)
+    assert future.leader_epochs.entries == [(3, 0), (5, 5)] and future.leader_epochs.end_offset_for(4) == (3, 5)
+    assert manager.storage.read_text("b/orders-0/leader-epoch-checkpoint").split("\n")[2:4] == ["3 0", "5 5"]
+
+
 def test_a_copy_counts_where_the_fewest_are_looked_for_and_keeps_its_marks_in_its_own_directory() -> None:
     storage = MemoryStorage()
     manager = started(storage)

@@ -15,8 +15,8 @@ the eligible leader replicas always follow from it in the same way:
 | PREFERRED | somebody asks, or it is out of balance | the first replica if it fits, else nobody new |
 | UNCLEAN | allowed, and nobody else fits | acceptable at all: the ISR is the new leader alone, and RECOVERING |
 
-With the ELR the ISR may be empty: the last leader is remembered then, and is taken when it returns and no ELR is left.
-Source: PartitionChangeBuilder (KIP-455, KIP-841, KIP-966).
+With the ELR the ISR may be empty. Who led last is remembered, and is taken when it returns and no ELR is left.
+Source: PartitionChangeBuilder of 4.3 (KIP-455, KIP-841, KIP-966).
 """
 
 from __future__ import annotations
@@ -166,13 +166,12 @@ class PartitionChange:
             record.eligible_leader_replicas = list(self.elr)
 
     def _write_last_known(self, record: Any) -> None:
+        """Who led last is written when nobody does any more, whatever the ISR is, and goes with the next leader."""
         if not self.elr_enabled:
             return
-        last = list(self.partition.last_known_elr)
-        leads = record.leader >= 0 or (self.partition.has_leader and record.leader == r.LEADER_UNCHANGED)
-        if record.isr == [] and last != [self.partition.leader]:
+        if record.leader == r.NO_LEADER and not self.partition.last_known_elr:
             record.last_known_elr = [self.partition.leader]
-        elif leads and last:
+        elif record.leader >= 0 and self.partition.last_known_elr:
             record.last_known_elr = []
 
     def _write_assignment(self, record: Any) -> None:
