@@ -129,7 +129,8 @@ class Fetching:
         if fetch.params.told is not None:
             fetch.params.told(readings)
         if fetch.params.replica_id >= 0:
-            self.meters.replication_bytes_out += size
+            if size:
+                self._copied(fetch.params.replica_id, readings, size)
             if self.reader.quota.topics:
                 self._count(readings)
         else:
@@ -138,6 +139,13 @@ class Fetching:
             session_id=session.id if session is not None else 0, responses=[*topics.values()]
         )
         fetch.done(fetch.context, response)
+
+    def _copied(self, replica_id: int, readings: Readings, size: int) -> None:
+        """A follower takes so many bytes with it, some of them perhaps for a replica that is being added there."""
+        self.meters.replication_bytes_out += size
+        for position, one in readings:
+            if one.size and position.partition is not None and replica_id in position.partition.adding:
+                self.meters.reassignment_bytes_out += one.size
 
     def _count(self, readings: Readings) -> None:
         """What followers have got of throttled partitions counts, whether they are in sync or not; nothing, too."""

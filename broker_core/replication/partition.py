@@ -273,7 +273,7 @@ class Partition:
         """Append what the leader sent, by reference."""
         host = self.host
         info = self.log.append_as_follower(records, host.node.wall_ms())
-        host.meters.replication_bytes_in += info.bytes
+        host.meters.copied_in(info.bytes, host.broker_id in self.adding)
         if host.node.messages:
             first, last, _, _, _, size, _, _, crc = info
             where = {"topic": self.topic, "partition": self.index, "base_offset": first, "last_offset": last}

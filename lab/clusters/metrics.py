@@ -106,6 +106,7 @@ def _replicas(partitions: list[Partition], logs: Any) -> Found:
     yield kind + "UnderReplicatedPartitions", sum(isr < replicas for isr, replicas, _ in sizes)
     yield kind + "UnderMinIsrPartitionCount", sum(isr < least for isr, _, least in sizes)
     yield kind + "AtMinIsrPartitionCount", sum(isr == least for isr, _, least in sizes)
+    yield kind + "ReassigningPartitions", sum(1 for one in led if one.adding or one.removing)
     yield kind + "OfflineReplicaCount", sum(1 for one in partitions if one.role == "offline")
     yield "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", len(logs.offline_dirs)
 
@@ -136,6 +137,8 @@ def _meters(meters: Any) -> Found:
     yield kind + "BytesOutPerSec", meters.bytes_out
     yield kind + "ReplicationBytesInPerSec", meters.replication_bytes_in
     yield kind + "ReplicationBytesOutPerSec", meters.replication_bytes_out
+    yield kind + "ReassignmentBytesInPerSec", meters.reassignment_bytes_in
+    yield kind + "ReassignmentBytesOutPerSec", meters.reassignment_bytes_out
     yield kind + "ProduceMessageConversionsPerSec", meters.produce_conversions
     yield kind + "FetchMessageConversionsPerSec", meters.fetch_conversions
     kind = "kafka.server:type=ReplicaManager,name="

@@ -60,6 +60,9 @@ _metric(_REPLICAS + "UnderMinIsrPartitionCount", GAUGE, "partitions",
 _metric(_REPLICAS + "AtMinIsrPartitionCount", GAUGE, "partitions",
         "Partitions led here whose ISR is exactly min.insync.replicas: one more loss blocks acks=all.",
         "리더가 여기 있고 ISR이 min.insync.replicas와 같은 파티션 수. 하나 더 잃으면 acks=all이 막힙니다.")  # fmt: skip
+_metric(_REPLICAS + "ReassigningPartitions", GAUGE, "partitions",
+        "Partitions led here that are moving to other brokers.",
+        "리더가 여기 있고 다른 브로커로 재할당 중인 파티션 수.", 0)  # fmt: skip
 _metric(_REPLICAS + "PartitionsWithLateTransactionsCount", GAUGE, "partitions",
         "Partitions led here with a transaction that is open for longer than any may be: it hangs (KIP-664).",
         "리더가 여기 있고, 허용된 시간보다 오래 열려 있는(멈춘) 트랜잭션이 있는 파티션 수(KIP-664).", 0)  # fmt: skip
@@ -108,6 +111,12 @@ _metric(_TOPICS + "ReplicationBytesInPerSec", METER, "bytes",
 _metric(_TOPICS + "ReplicationBytesOutPerSec", METER, "bytes",
         "Bytes that followers have copied from this broker.",
         "팔로워가 이 브로커에서 복사해 간 바이트 수.")  # fmt: skip
+_metric(_TOPICS + "ReassignmentBytesInPerSec", METER, "bytes",
+        "Bytes that replicas which are being added here have copied, of those of all replicas here.",
+        "이 브로커의 복제본이 복사해 온 바이트 가운데 새로 추가하는 복제본의 몫.")  # fmt: skip
+_metric(_TOPICS + "ReassignmentBytesOutPerSec", METER, "bytes",
+        "Bytes that replicas which are being added elsewhere have copied from this broker.",
+        "다른 브로커에 새로 추가하는 복제본이 이 브로커에서 복사해 간 바이트 수.")  # fmt: skip
 _metric("kafka.server:type=LeaderReplication,name=byte-rate", GAUGE, "bytes/s",
         "What followers take of throttled replicas led here.",
         "이 브로커가 리더이고 속도를 제한한 복제본에서 팔로워가 가져가는 초당 바이트 수.")  # fmt: skip

@@ -28,8 +28,9 @@ SPEC = {
 }  # fmt: skip
 STILL = ("RequestQueueTimeMs", "LocalTimeMs", "ResponseQueueTimeMs", "RequestQueueSize", "OfflineLogDirectoryCount", "LogStartOffset",
          "FailedIsrUpdatesPerSec", "OfflineReplicaCount", "max-dirty-percent", "uncleanable-partitions-count", "cleaner-recopy-percent",
-         "max-buffer-utilization-percent", "PartitionsWithLateTransactionsCount", "byte-rate")
-"""Only with stage costs, a broken disk, retention, a refused change, a stopped replica, compaction, a transaction that hangs, a throttle: tested by
+         "max-buffer-utilization-percent", "PartitionsWithLateTransactionsCount", "byte-rate", "ReassigningPartitions",
+         "ReassignmentBytesInPerSec", "ReassignmentBytesOutPerSec")
+"""Only with stage costs, a broken disk, retention, a refused change, a stopped replica, compaction, a transaction that hangs, a throttle, a move: tested by
 themselves, or not at all."""
 
 
@@ -141,6 +142,24 @@ def test_each_metric_moves_in_a_run_with_faults(loaded):
         note()
     quiet = [name for name, values in seen.items() if len(values) < 2 and not name.endswith(STILL)]
     assert quiet == []
+
+
+def test_a_replica_that_is_added_is_counted_apart_until_it_has_all(loaded):
+    world = pickle.loads(loaded)
+    first, second, third = truth_of(world).partition_state("orders", 0)["replicas"]
+    do(world, do="reassign", topic="orders", partition=0, replicas=[first, second])
+    run(world, 3)
+    before = metrics(world)
+    assert [total(before, f"Reassignment{name}PerSec") for name in ("BytesIn", "BytesOut")] == [0, 0]
+    do(world, do="reassign", topic="orders", partition=0, replicas=[first, second, third])
+    moving = set()
+    for _ in range(300):
+        run(world, 0.01)
+        moving.add(total(metrics(world), "ReassigningPartitions"))
+    after = metrics(world)
+    assert moving == {0, 1} and total(after, "ReassigningPartitions") == 0
+    came, went = (total(after, f"Reassignment{name}PerSec") for name in ("BytesIn", "BytesOut"))
+    assert 0 < went == came < total(after, "ReplicationBytesInPerSec")
 
 
 def test_a_transaction_that_hangs_is_counted_by_its_leader_until_a_marker_ends_it(loaded):
