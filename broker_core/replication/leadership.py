@@ -66,7 +66,9 @@ class Leadership:
 
     # -- lead or follow ---------------------------------------------------------------------
     def apply(self, changes: Sequence[ReplicaChange], fence: bool = True) -> list[ErrorCode]:
-        """Take over what the controller has decided; what became of each. `fence`: an equal leader epoch is no news."""
+        """Take over what the controller has decided; what became of each. `fence`: an equal leader epoch is no news,
+        and a newer one of a partition that is led here already does not elect it again: coordinators keep the epoch
+        with which they came to lead (LeaderAndIsr: ReplicaManager.makeLeaders of 3.9)."""
         elected: Led = []
         resigned: Led = []
         errors = [self._apply_one(change, fence, elected, resigned) for change in changes]
@@ -105,7 +107,8 @@ class Leadership:
             partition = self._create(change.topic, change.partition, topic_id, change.is_new)
         if partition.topic_id == NIL:
             partition.topic_id = topic_id
-        self._become(partition, wanted, elected, resigned)
+        told = [] if fence and partition.is_leader else elected
+        self._become(partition, wanted, told, resigned)
 
     def _become(self, partition: Partition, wanted: PartitionRegistration, elected: Led, resigned: Led) -> None:
         was_leader = partition.is_leader
