@@ -63,6 +63,10 @@ class Leadership:
         self.host = host
         self.fetchers = fetchers
         self.isr_changes = isr_changes
+        self.unmade: set[tuple[str, int]] = set()
+        """Replicas whose log could not be made, or may lie in a directory that is offline. With ZooKeeper they stay
+        offline until the broker starts again, whatever the controller says, as in 3.9 (markPartitionOffline): a second
+        log elsewhere would meet the first one at that start."""
 
     # -- lead or follow ---------------------------------------------------------------------
     def apply(self, changes: Sequence[ReplicaChange], fence: bool = True) -> list[ErrorCode]:
@@ -84,7 +88,11 @@ class Leadership:
         except _Refused as refused:
             return refused.code
         except StorageError as failure:
-            self.host.storage_failed(self.host.partitions_by_name.get((change.topic, change.partition)), failure)
+            place = (change.topic, change.partition)
+            partition = self.host.partitions_by_name.get(place)
+            if partition is None and fence:
+                self.unmade.add(place)
+            self.host.storage_failed(partition, failure)
             return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NONE
 
@@ -101,6 +109,8 @@ class Leadership:
                 return
             if wanted.leader_epoch <= partition.leader_epoch:
                 raise _Refused(ErrorCode.STALE_CONTROLLER_EPOCH)
+        elif (change.topic, change.partition) in self.unmade:
+            raise _Refused(ErrorCode.KAFKA_STORAGE_ERROR)
         if host.broker_id not in wanted.replicas:
             raise _Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if partition is None:
@@ -157,7 +167,7 @@ class Leadership:
     def _stop_one(self, stop: ReplicaStop, resigned: Led) -> ErrorCode:
         host, topic, index = self.host, stop.topic, stop.partition
         partition = host.partitions_by_name.get((topic, index))
-        if partition is not None and partition.role == FAILED:
+        if (topic, index) in self.unmade or (partition is not None and partition.role == FAILED):
             return ErrorCode.KAFKA_STORAGE_ERROR
         if partition is not None:
             special = stop.leader_epoch in (DELETED_EPOCH, UNKNOWN_EPOCH)

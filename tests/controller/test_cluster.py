@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 
+from broker_core.cluster.zk.admin import _Growth
 from broker_core.controller.zk import znodes
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -179,16 +180,30 @@ def test_partitions_are_added_behind_the_old_ones() -> None:
     assert cluster.controller.controller.context.replicas(("orders", 1)) == [3, 2, 1]
 
 
+def test_a_topic_that_somebody_else_changes_meanwhile_is_read_and_grown_once_more() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    answers: list[m.CreatePartitionsResponse] = []
+    for count in (2, 4):
+        grown = m.CreatePartitionsRequest.CreatePartitionsTopic(name="orders", count=count, assignments=None)
+        request = m.CreatePartitionsRequest(timeout=5000, topics=[grown])
+        cluster.controller.admin.create_partitions(request, lambda _, answer: answers.append(answer))
+    cluster.run(0.5)
+    assert [one.error_code for answer in answers for one in answer.results] == [ErrorCode.NONE] * 2
+    assert cluster.broker(1).cache.partition_count("orders") == 4
+    assert [sorted(one["assignment"]) for one in cluster.events("topic_grown")] == [[1], [2, 3]]
+
+
 def test_a_controller_whose_session_has_expired_does_not_know_whether_a_topic_exists() -> None:
     """The operator asks whoever is controller now; that the topic does not exist would be the end of it."""
     cluster = Cluster()
     cluster.create_topic("orders", [[2, 3, 1]])
     answers: list[m.CreatePartitionsResponse] = []
     grown = m.CreatePartitionsRequest.CreatePartitionsTopic(name="orders", count=3, assignments=None)
-    context = (m.CreatePartitionsRequest(timeout=5000, topics=[grown]), lambda _, answer: answers.append(answer), None)
-    cluster.controller.admin._grow(context, [p.Result(Code.SESSIONEXPIRED)])
+    growth = _Growth(m.CreatePartitionsRequest(timeout=5000, topics=[grown]), lambda _, answer: answers.append(answer), None)
+    cluster.controller.admin._grow((growth, [grown]), [p.Result(Code.SESSIONEXPIRED)])
     assert [one.error_code for one in answers[0].results] == [ErrorCode.NOT_CONTROLLER]
-    cluster.controller.admin._grow(context, [p.Result(Code.NONODE)])
+    cluster.controller.admin._grow((growth, [grown]), [p.Result(Code.NONODE)])
     assert [one.error_code for one in answers[1].results] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 

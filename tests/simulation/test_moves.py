@@ -159,6 +159,23 @@ def test_a_directory_that_fails_ends_what_moves_there_and_nothing_else(controlle
 
 
 @pytest.mark.parametrize("controller", GENERATIONS)
+def test_a_replica_that_may_lie_in_an_offline_directory_is_not_made_a_second_time_elsewhere(controller: str) -> None:
+    """Else both would be there when the disk works again, and the broker would not start."""
+    lab = Lab(controller, latency_ms=0)
+    lab.do(do="disk_write_error", broker=1, directory="a")
+    lab.until(lambda: lab.state["leader"] == 2)
+    lab.do(do="restart", broker=1)
+    lab.run(5)
+    for replicas in ([2], [2, 1]):
+        lab.do(do="reassign", topic="orders", partition=0, replicas=replicas)
+        lab.run(3)
+    lab.do(do="repair_disk", broker=1)
+    lab.do(do="restart", broker=1)
+    lab.until(lambda: sorted(lab.state["isr"]) == [1, 2], 60)
+    assert lab.directory == "a/orders-0"
+
+
+@pytest.mark.parametrize("controller", GENERATIONS)
 def test_a_replica_whose_own_directory_fails_is_gone_though_a_copy_is_on_its_way(controller: str) -> None:
     lab = Lab(controller)
     lab.move()

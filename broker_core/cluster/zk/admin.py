@@ -14,7 +14,8 @@ Source: `ZkAdminManager`, `AdminZkClient`.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from broker_core.controller.zk import znodes
@@ -35,6 +36,21 @@ from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper import protocol as p
 from broker_core.zookeeper.client import ZkClient
 from broker_core.zookeeper.errors import Code
+
+
+@dataclass(slots=True)
+class _Growth:
+    """A CreatePartitions request under way: what is said of each topic, and how many partitions have been written."""
+
+    request: m.CreatePartitionsRequest
+    done: Done
+    caller: Any
+    results: dict[str, Any] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+_Grown = tuple[Any, TopicInfo, dict[int, list[int]], int]
+"""A topic of the request, what its znode is to hold, what is new in that, and the znode's version."""
 
 
 class TopicAdmin:
@@ -188,33 +204,34 @@ class TopicAdmin:
 
     def create_partitions(self, request: m.CreatePartitionsRequest, done: Done, context: Any = None) -> None:
         """`done(context, CreatePartitionsResponse)` when the new partitions can be used."""
-        ops: list[p.Operation] = [p.GetData(znodes.topic_path(topic.name)) for topic in request.topics]
-        self.zk.batch(ops, self._grow, (request, done, context))
+        self._read(_Growth(request, done, context), request.topics)
 
-    def _grow(self, context: Any, found: list[p.Result]) -> None:
-        request, done, caller = context
-        names = [topic.name for topic in request.topics]
-        results: dict[str, Any] = {}
-        grown: dict[str, tuple[TopicInfo, dict[int, list[int]], int]] = {}
-        for topic, result in zip(request.topics, found, strict=True):
-            answer = results[topic.name] = m.CreatePartitionsResponse.CreatePartitionsTopicResult(
+    def _read(self, growth: _Growth, topics: Sequence[Any]) -> None:
+        ops: list[p.Operation] = [p.GetData(znodes.topic_path(topic.name)) for topic in topics]
+        self.zk.batch(ops, self._grow, (growth, topics))
+
+    def _grow(self, context: tuple[_Growth, Sequence[Any]], found: list[p.Result]) -> None:
+        growth, topics = context
+        names = [topic.name for topic in growth.request.topics]
+        grown: list[_Grown] = []
+        for topic, result in zip(topics, found, strict=True):
+            answer = growth.results[topic.name] = m.CreatePartitionsResponse.CreatePartitionsTopicResult(
                 name=topic.name, error_message=None
             )
             try:
                 self._expect_active()
                 if names.count(topic.name) > 1:
                     raise RequestError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
-                grown[topic.name] = self._grown(topic, result)
+                grown.append((topic, *self._grown(topic, result)))
             except RequestError as error:
                 answer.error_code, answer.error_message = error.code, error.message
-        response = m.CreatePartitionsResponse(results=list(results.values()))
-        if request.validate_only or not grown:
-            done(caller, response)
+        if growth.request.validate_only or not grown:
+            self._answer_growth(growth)
             return
         ops: list[p.Operation] = [
-            p.SetData(znodes.topic_path(name), info.encode(), version) for name, (info, _, version) in grown.items()
+            p.SetData(znodes.topic_path(topic.name), info.encode(), version) for topic, info, _, version in grown
         ]
-        self.zk.batch(ops, self._growth_written, (grown, results, request.timeout, response, done, caller))
+        self.zk.batch(ops, self._growth_written, (growth, grown))
 
     def _grown(self, topic: Any, found: p.Result) -> tuple[TopicInfo, dict[int, list[int]], int]:
         if found.code is Code.SESSIONEXPIRED:  # the tree has not been asked: whoever is controller now will
@@ -228,17 +245,28 @@ class TopicAdmin:
         info.partitions.update({number: ReplicaAssignment(replicas) for number, replicas in added.items()})
         return info, added, found.stat.version
 
-    def _growth_written(self, context: Any, written: list[p.Result]) -> None:
-        grown, results, timeout_ms, response, done, caller = context
-        counts: dict[str, int] = {}
-        for (name, (info, added, _)), result in zip(grown.items(), written, strict=True):
+    def _growth_written(self, context: tuple[_Growth, list[_Grown]], written: list[p.Result]) -> None:
+        """What somebody else has written meanwhile (a move to other brokers) is read, and grown, once more."""
+        growth, grown = context
+        again = []
+        for (topic, info, added, _), result in zip(grown, written, strict=True):
             if result.ok:
-                counts[name] = len(info.partitions)
-                self.node.emit(events.TOPIC_GROWN, topic=name, partitions=len(info.partitions), assignment=added)
+                growth.counts[topic.name] = len(info.partitions)
+                self.node.emit(events.TOPIC_GROWN, topic=topic.name, partitions=len(info.partitions), assignment=added)
+            elif result.code is Code.BADVERSION:
+                again.append(topic)
             else:
-                error = _write_error(name, result)
-                results[name].error_code, results[name].error_message = error.code, error.message
-        self.waits.answer(counts, results, timeout_ms, response, done, caller)
+                error, answer = _write_error(topic.name, result), growth.results[topic.name]
+                answer.error_code, answer.error_message = error.code, error.message
+        if again:
+            self._read(growth, again)
+        else:
+            self._answer_growth(growth)
+
+    def _answer_growth(self, growth: _Growth) -> None:
+        response = m.CreatePartitionsResponse(results=list(growth.results.values()))
+        timeout_ms = growth.request.timeout
+        self.waits.answer(growth.counts, growth.results, timeout_ms, response, growth.done, growth.caller)
 
     # --- DeleteTopics ----------------------------------------------------------------------------
 
