@@ -35,6 +35,7 @@ UNCLEAN = "unclean"
 Place = tuple[str, int]
 Moment = tuple[int, int]
 Truth = Callable[[World, str, int], LeaderAndIsr | None]
+Hosted = list[tuple[int, dict[Place, Partition]]]
 
 TOUCHING = tuple(
     code.name
@@ -100,6 +101,29 @@ class PartitionLook:
                 self.leader = leader
 
 
+class _Calm:
+    """What a patrol over everything has found as it was: nothing has to be compared again while it stays so.
+
+    A look, a cut and another log of a replica end it, too (`View`).
+    """
+
+    __slots__ = ("hosted", "logs")
+
+    def __init__(self, hosted: Hosted) -> None:
+        self.hosted = [(partitions, len(partitions)) for _, partitions in hosted]
+        logs = (one.log for _, partitions in hosted for one in partitions.values() if one.role != OFFLINE)
+        self.logs = [(log, log.log_end_offset, log.high_watermark) for log in logs if log is not None]
+
+    def is_over(self, hosted: Hosted) -> bool:
+        """Brokers have come or gone, or got replicas; or a log has another end or mark."""
+        if len(hosted) != len(self.hosted):
+            return True
+        for (_, partitions), (before, count) in zip(hosted, self.hosted, strict=True):
+            if partitions is not before or len(partitions) != count:
+                return True
+        return any(log.log_end_offset != end or log.high_watermark != mark for log, end, mark in self.logs)
+
+
 class View:
     """Shared by all invariants of one world. As of the look: `running` brokers and the replicas of the `quorum`."""
 
@@ -116,6 +140,7 @@ class View:
         self._last_seq = 0
         self._left = 0
         self._patrol: list[Place] = []
+        self._calm: _Calm | None = None
         self._votes: list[Any] = []
         self._audit: list[tuple[Place, int]] = []
         self._audit_at = -1
@@ -188,6 +213,7 @@ class View:
         copy = history.copies.get(_broker(row[2])) if history is not None else None
         if copy is not None:
             copy.cut(params["after"])
+        self._calm = None
 
     def elected(self, row: Row) -> None:
         """Unclean elections excuse the loss that they cause."""
@@ -201,6 +227,11 @@ class View:
         """Created or deleted: what a topic of this name was before does not count."""
         for place in [place for place in self.histories if place[0] == row[5]["topic"]]:
             del self.histories[place]
+        self._calm = None
+
+    def moved(self, _: Row) -> None:
+        """A replica's log is another one now."""
+        self._calm = None
 
     def handlers(self) -> dict[str, list[Callable[[Row], None]]]:
         """Code -> methods of the view."""
@@ -209,6 +240,7 @@ class View:
         found[events.LEADER_ELECTED.name].append(self.elected)
         for code in (events.TOPIC_CREATED, events.TOPIC_DELETED):
             found[code.name] = [self.topic_changed]
+        found[events.REPLICA_MOVED.name] = [self.moved]
         return found
 
     # -- one look -----------------------------------------------------------------------------
@@ -224,6 +256,7 @@ class View:
             self.touched = {place: self.touched.get(place, now) for place in sorted({**self.touched, **self._places()})}
         self._audit_some(audits)
         self.looks = []
+        self._calm = None
         for place in list(self.touched)[: LOOKS if bounded else None]:
             look = self._look_at(place, self.touched.pop(place))
             if look is not None:
@@ -252,18 +285,25 @@ class View:
         """Touch partitions that have changed without a row that says so; whether there is anything to look at: one of
         them, or an epoch or a vote of the quorum."""
         self.running = self.machines()
-        if not self._patrol:
-            self._patrol = list(self._places())
         hosted = [(broker, machine.replicas.partitions_by_name) for broker, machine in self.running]
-        for _ in range(min(PATROL, len(self._patrol))):
-            place = self._patrol.pop()
-            if place not in self.touched and self._has_changed(place, hosted):
-                self.touch(place, self.now())
+        if self._calm is None or self._calm.is_over(hosted):
+            self._walk(hosted)
         states = [one.raft.quorum.state for one in self._quorum()]
         votes, self._votes = self._votes, [(state.epoch, state.voted) for state in states]
         return bool(self.touched) or votes != self._votes
 
-    def _has_changed(self, place: Place, hosted: list[tuple[int, dict[Place, Partition]]]) -> bool:
+    def _walk(self, hosted: Hosted) -> None:
+        """Compare as many partitions as a patrol may."""
+        is_whole = not self._patrol
+        if is_whole:
+            self._patrol = list(self._places())
+        for _ in range(min(PATROL, len(self._patrol))):
+            place = self._patrol.pop()
+            if place not in self.touched and self._has_changed(place, hosted):
+                self.touch(place, self.now())
+        self._calm = None if self.touched or self._patrol or not is_whole else _Calm(hosted)
+
+    def _has_changed(self, place: Place, hosted: Hosted) -> bool:
         """Whether one of its `replicas` is not what it was: of all partitions ten times a second, in one piece."""
         history = self.histories.get(place)
         copies: dict[int, Copy] = {} if history is None else history.copies

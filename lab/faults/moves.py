@@ -21,6 +21,9 @@ What Kafka itself loses is not asked for:
   in there. So `min.insync.replicas` is 1 with eligible leader replicas (KIP-966), and half of the clusters do without.
 * With ZooKeeper it gives up a move though only replicas that were being added are in sync, and deletes those. So one
   is given up, or sent elsewhere, when two of those that stay are in the ISR, and nothing else is on its way.
+* A disk that refuses to write between the two renames by which a log changes its directory leaves two logs, and the
+  broker does not start until somebody has removed one of them. So nothing changes its directory where disks refuse to
+  write.
 
 At the end some of what is under way is cancelled and all the rest has to come to its end. Only what KRaft can never
 complete is taken back then: a replica that was being added and is now to go, too, is in both lists, and no ISR is
@@ -100,7 +103,8 @@ class Mover:
         self.least = min(2, len(cluster.brokers))
         self.is_kraft = cluster.is_kraft
         self.without_elr = cluster.is_kraft and int(cluster.settings["min.insync.replicas"]) > 1
-        weights = {**KINDS, **(OF_DIRECTORIES if "," in str(cluster.settings["log.dirs"]) else {})}
+        several = "," in str(cluster.settings["log.dirs"]) and "disk_write_error" not in nemesis.kinds
+        weights = {**KINDS, **(OF_DIRECTORIES if several else {})}
         kinds = [kind for kind in weights if rng.random() < 0.6] or ["reassign"]
         self.weights = {kind: weights[kind] for kind in kinds}
         self.mean_us = rng.uniform(0.3, 3) * S
