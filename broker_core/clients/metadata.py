@@ -217,8 +217,9 @@ class Metadata:
     def _take_topic(self, topic: Any) -> bool:
         known = self.topics.get(topic.name)
         same = known is not None and known.topic_id == topic.topic_id
-        leaders = [NO_LEADER] * len(topic.partitions)
-        epochs = [-1] * len(topic.partitions)
+        count = 1 + max(one.partition_index for one in topic.partitions)  # a broker may not have heard of some of them
+        leaders = [NO_LEADER] * count
+        epochs = [-1] * count
         online: list[list[int]] = [[] for _ in leaders]
         for partition in topic.partitions:
             index = partition.partition_index

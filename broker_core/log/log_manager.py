@@ -221,12 +221,16 @@ class LogManager:
 
     def delete(self, topic: str, partition: int, now_ms: int) -> None:
         """The topic is gone: its log, and a copy that was on its way."""
+        self.delete_current(topic, partition, now_ms)
+        self.futures.delete(topic, partition, now_ms)
+
+    def delete_current(self, topic: str, partition: int, now_ms: int) -> None:
+        """The log alone."""
         log = self._logs.pop((topic, partition), None)
         if log is not None:
             size, first = log.size_bytes, log.segments[0].base_offset
             self.retire(log, now_ms)
             log.fact(events.SEGMENT_DELETED, base_offset=first, reason="topic deleted", bytes=size)
-        self.futures.delete(topic, partition, now_ms)
 
     def retire(self, log: PartitionLog, now_ms: int) -> None:
         """Rename the directory to `...-delete`; its files go `file.delete.delay.ms` later. Raises StorageError."""

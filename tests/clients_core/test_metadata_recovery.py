@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from tests.worlds import do, run
 
+from broker_core.clients.metadata import Metadata
 from broker_core.kernel.world import World
 from broker_core.log.partition_log import PartitionLog
 from broker_core.records.batch import decode_records
 from broker_core.records.header import iterate_batches
+from broker_core.wire import messages as m
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 from lab.truth import truth_of
@@ -84,3 +86,15 @@ def test_a_record_by_hand_is_written_at_once_where_it_says(world: World) -> None
     assert (told["kind"], told["error"]) == ("ok", "") and told["offset"] >= end
     part = log.read(told["offset"], 1 << 20, log.log_end_offset).slices[0].read()
     assert b"hello" in [record.value for batch in iterate_batches(part) for record in decode_records(batch)]
+
+
+def test_a_partition_that_a_broker_has_not_heard_of_has_no_leader_yet(world: World) -> None:
+    """Brokers beside ZooKeeper are told of partitions one by one."""
+    machine: Any = world.nodes["producer-a"].machine
+    metadata: Metadata = machine.producer.metadata
+    parts = [m.MetadataResponse.MetadataResponsePartition(
+        partition_index=index, leader_id=2, leader_epoch=1, replica_nodes=[2], isr_nodes=[2]) for index in (3, 0, 2)]  # fmt: skip
+    topic = m.MetadataResponse.MetadataResponseTopic(name="grown", partitions=parts)
+    metadata._take_topic(topic)
+    found = metadata.topics["grown"]
+    assert (found.leaders, found.available) == ([2, -1, 2, 2], [0, 2, 3])

@@ -159,6 +159,25 @@ def test_a_directory_that_fails_ends_what_moves_there_and_nothing_else(controlle
 
 
 @pytest.mark.parametrize("controller", GENERATIONS)
+@pytest.mark.parametrize("on_call", range(1, 7))
+def test_a_copy_that_a_disk_has_left_half_made_does_not_take_its_log_with_it(controller: str, on_call: int) -> None:
+    lab = Lab(controller, latency_ms=0)
+    lab.do(do="disk_full", broker=1, directory="b", on_call=on_call, once=True)
+    lab.move()
+    lab.run(1)
+    lab.do(do="repair_disk", broker=1)
+    lab.do(do="stop_client", name="producer-a")
+    lab.run(3)
+    end = observe.partitions_of(lab.world.nodes["broker-2"])["orders", 0].log.log_end_offset
+    lab.do(do="kill", broker=2)
+    lab.do(do="restart", broker=1)
+    lab.until(lambda: lab.broker is not None and ("orders", 0) in lab.broker.partitions, 60)
+    lab.run(5)
+    assert lab.broker.partitions["orders", 0].log.log_end_offset == end > 100
+    assert lab.events("segment_deleted") == []
+
+
+@pytest.mark.parametrize("controller", GENERATIONS)
 def test_a_replica_that_may_lie_in_an_offline_directory_is_not_made_a_second_time_elsewhere(controller: str) -> None:
     """Else both would be there when the disk works again, and the broker would not start."""
     lab = Lab(controller, latency_ms=0)

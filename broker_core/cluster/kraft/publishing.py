@@ -97,11 +97,15 @@ class BrokerPublisher:
 
     # -- replicas -------------------------------------------------------------------------------
     def _delete_strays(self, image: MetadataImage) -> None:
+        """Logs of topics that are none any more, and those that cannot say of which topic they are: a disk has failed
+        while they were made. A copy may be one, and its log none (LogManager.isStrayKraftReplica)."""
         here = {(one.topic, one.partition): one.topic_id for one in all_replicas(image, self.member.broker_id)}
         logs = self.member.replicas.log_manager
         for log in logs.all_logs():
-            if here.get((log.topic, log.partition)) != log.topic_id:
-                logs.delete(log.topic, log.partition, self.member.node.wall_ms())
+            place = log.topic, log.partition
+            if here.get(place) != log.topic_id:
+                delete = logs.futures.delete if logs.futures.get(*place) is log else logs.delete_current
+                delete(*place, self.member.node.wall_ms())
 
     def _recover_abandoned(self, image: MetadataImage) -> None:
         """Copies that the controller had agreed to, when this broker ended before they were in place."""
