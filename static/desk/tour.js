@@ -101,7 +101,8 @@ export class Tour {
     const patience = this.steps.patience(state);
     const passed = Math.max(0, clock.clusterTime() - heard);
     const params = { broker, n: Object.keys(led).length, left: Math.max(0, Math.ceil((patience - passed) / 1e6)) };
-    return { key: params.left ? "tour.election" : "tour.election_now", params, share: Math.min(1, passed / patience) };
+    const waits = state.brokers[broker]?.state === "running" ? "tour.election_back" : "tour.election"; // its new process has to wait as well
+    return { key: params.left ? waits : "tour.election_now", params, share: Math.min(1, passed / patience) };
   }
 
   _receipt({ clock, state, acks }) {

@@ -131,6 +131,7 @@ test("the first visit waits for an election only while somebody could be elected
     return tour.line().key;
   };
   assert.equal(line({ dead: [1] }), "tour.election");
+  assert.equal(line({}), "tour.election_back", "started again before anybody has missed it");
   const electing = { dead: [1], quorum: voting([1, 2, 3], 2, 3), cluster: { controller_mode: "kraft", controller: null } };
   assert.equal(line(electing), "tour.election_nobody");
   for (const more of [{ dead: [1, 2, 3] }, { dead: [1], partition: { isr: [1] } }, { dead: [1], paused: [2] }, { dead: [1], quorum: voting(VOTERS, 101) }])
