@@ -65,7 +65,7 @@ def test_what_was_acked_is_there_after_a_kill_9_and_the_journal_tells_of_the_rec
         producer.produce("orders", str(number))
     assert producer.flush(60) == 0
     first.process.kill()
-    first.process.wait(10)
+    first.process.wait(PATIENCE_S)
     second = start_lab(tmp_path / "lab", "--preset", "teaching")
     try:
         consumer = kafka.Consumer({"bootstrap.servers": second.bootstrap, "group.id": "readers",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import CHECKOUT, free_ports
+from tests.conftest import CHECKOUT, PATIENCE_S, free_ports
 from tests.sampling import every
 from tests.shared_runs import assert_has_the_past_of, assert_same
 from tests.web.rest import Caller
@@ -47,7 +47,7 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     built = server.build(lab, listener, lambda url: started.set())
     thread = threading.Thread(target=built.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    assert started.wait(20)
+    assert started.wait(PATIENCE_S)
     found = Caller(built.url)
     found.lab = lab  # type: ignore[attr-defined]
     yield found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
+from tests.conftest import PATIENCE_S
 from tests.web.recorded_lab import RecordedLab
 from tests.web.recording import Evening
 
@@ -30,7 +31,7 @@ def run_server(lab: RecordedLab, evening: Evening | None = None) -> Iterator[Ser
     built = server.build(lab, listener, lambda url: (ready.append(url), started.set()))
     thread = threading.Thread(target=built.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    assert started.wait(20)
+    assert started.wait(PATIENCE_S)
     yield Served(lab, ready[0], evening)
     built.should_exit = True
     thread.join(10)

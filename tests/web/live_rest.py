@@ -41,7 +41,7 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rest]:
     built = server.build(lab, listener, lambda url: started.set())
     thread = threading.Thread(target=built.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    assert started.wait(20)
+    assert started.wait(PATIENCE_S)
     found = Rest(built.url, lab)
     assert found.post("labs/lab/commands", {"do": "create_topic", "topic": "orders", "partitions": 1}).status == 200
     assert found.events("leader_elected")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import free_ports
+from tests.conftest import PATIENCE_S, free_ports
 from tests.web.rest import Answer, Caller
 
 from lab.clusters.spec import run_from_dict
@@ -38,7 +38,7 @@ def serve(home: Path) -> Iterator[Caller]:
     built = server.build(lab, listener, lambda url: started.set())
     thread = threading.Thread(target=built.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    assert started.wait(20)
+    assert started.wait(PATIENCE_S)
     yield Caller(built.url)
     built.should_exit = True
     thread.join(30)

@@ -75,7 +75,7 @@ def run_viewers(tmp_path: Path) -> Iterator[Callable[..., Process]]:
     yield run
     for one in running:
         one.process.send_signal(signal.SIGTERM)
-        assert one.process.wait(20) == 0
+        assert one.process.wait(PATIENCE_S) == 0
 
 
 @contextmanager
