@@ -43,7 +43,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "key": ("The key: by its hash the producer has chosen the partition.",
             "키. 프로듀서는 키의 해시로 파티션을 고릅니다."),
     "valueLength": ("Bytes of the value; -1: null, a tombstone in a compacted topic.",
-                    "값의 바이트 수. -1이면 null이며, 압축 정리 토픽에서는 삭제 표시입니다."),
+                    "값의 바이트 수. -1이면 null이며, 압축 정리 토픽에서는 툼스톤입니다."),
     "value": ("The value.", "값."),
     "headerCount": ("Headers that follow.", "뒤따르는 헤더 수."),
     "offset": ("Offset of the message, of the last one in a compressed wrapper.",

@@ -83,7 +83,7 @@ class StrongIsr(_Agreement):
 
     meaning = {
         "en": "A leader, even one that was replaced, agrees with the true ISR below its high watermark.",
-        "ko": "리더는 (교체된 줄 모르는 리더라도) 하이 워터마크 아래에서 실제 ISR과 일치합니다.",
+        "ko": "교체된 줄 모르는 리더까지 포함해, 리더의 로그는 하이 워터마크 아래에서 실제 ISR의 로그와 같습니다.",
     }
 
     def members(self, look: PartitionLook, leader: Partition) -> list[int]:
@@ -95,7 +95,7 @@ class WeakIsr(_Agreement):
 
     meaning = {
         "en": "A leader agrees with the ISR that it knows below its high watermark.",
-        "ko": "리더는 하이 워터마크 아래에서 자신이 아는 ISR과 일치합니다.",
+        "ko": "리더의 로그는 하이 워터마크 아래에서 그 리더가 아는 ISR의 로그와 같습니다.",
     }
 
     def members(self, look: PartitionLook, leader: Partition) -> list[int]:

@@ -4,8 +4,8 @@
 section: {en: ..., ko: ...}
 terms:
   - term: isr                                            # its id: the address is /glossary/#isr
-    en: {name: ISR, also: [in-sync replica], text: ...}  # `also`: other words for it, marked as well
-    ko: {name: ISR, also: [동기화된 복제본], text: ...}
+    en: {name: ISR, also: [in-sync replicas], match: [in sync], text: ...}  # `also`: other names, printed beside it
+    ko: {name: ISR, also: [동기화된 복제본], text: ...}  # `match`: other forms, only for finding it in texts
     only: kraft                                          # where one generation of Kafka alone has it
     see: [high-watermark]                                # other terms
     lessons: [acks-1]   settings: [replica.lag.time.max.ms]   metrics: [IsrShrinksPerSec]
@@ -38,11 +38,17 @@ GENERATIONS = ("zookeeper", "kraft")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A term in one language: `also` are other words for it, in the order of the file."""
+    """A term in one language: `also` are other names of it, `match` further forms in which texts have it."""
 
     name: str
     text: str
     also: tuple[str, ...] = ()
+    match: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All under which it stands in a text, its name first."""
+        return (self.name, *self.also, *self.match)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +95,9 @@ def terms() -> Iterator[Term]:
 
 
 def told(language: str) -> list[dict[str, Any]]:
-    """What the page marks and shows: `[{id, name, text, also, only, see, lessons}]` in one language."""
+    """What the page marks and shows: `[{id, name, text, words, only, see, lessons}]` in one language."""
     return [
-        {"id": term.id, "name": wording.name, "text": wording.text, "also": wording.also, "only": term.only,
+        {"id": term.id, "name": wording.name, "text": wording.text, "words": wording.words, "only": term.only,
          "see": term.see, "lessons": term.lessons}
         for term in terms() for wording in (term.wording[language],)
     ]  # fmt: skip
@@ -133,9 +139,10 @@ def _known() -> dict[str, list[str] | None]:
 
 
 def _wording(value: Any, place: Place) -> Wording:
-    data = checks.mapping(value, place, ["name", "also", "text"], ["name", "text"])
-    also = _names(data.get("also"), (*place, "also"), None)
-    return Wording(checks.text(data["name"], (*place, "name")), checks.text(data["text"], (*place, "text")), also)
+    data = checks.mapping(value, place, ["name", "also", "match", "text"], ["name", "text"])
+    also, match = (_names(data.get(key), (*place, key), None) for key in ("also", "match"))
+    name, text = (checks.text(data[key], (*place, key)) for key in ("name", "text"))
+    return Wording(name, text, also, match)
 
 
 def _names(value: Any, place: Place, known: list[str] | None) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ SUBJECTS = {
     "durability": {"en": "Durability", "ko": "내구성"},
     "replication": {"en": "Replication", "ko": "복제"},
     "controller": {"en": "Controller", "ko": "컨트롤러"},
-    "placement": {"en": "Placement", "ko": "복제본 배치"},
+    "placement": {"en": "Placement", "ko": "복제본 할당"},
     "requests": {"en": "Requests", "ko": "요청 처리"},
     "storage": {"en": "Storage", "ko": "저장"},
     "clients": {"en": "Clients and groups", "ko": "클라이언트와 그룹"},

@@ -43,26 +43,26 @@ function node(value, words) {
   return name === "world" ? words["noun.world"] : name;
 }
 
-function millis(value) {
+function millis(value, words) {
   const number = Number(value);
-  return number >= 1000 ? `${number / 1000} s` : `${number} ms`;
+  return number >= 1000 ? `${number / 1000}${words["unit.s"]}` : `${number}${words["unit.ms"]}`;
 }
 
 const TIMES = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000], ["s", 1000]];
 
 /** How wrong a clock is: 3600000 -> "+1 h", -1500 -> "−1.5 s". */
-export function skew(ms) {
+export function skew(ms, words) {
   const size = Math.abs(ms);
   const [unit, long] = TIMES.find(([, least]) => size >= least) ?? ["ms", 1];
-  return `${ms < 0 ? "−" : "+"}${Number((size / long).toPrecision(3))} ${unit}`;
+  return `${ms < 0 ? "−" : "+"}${Number((size / long).toPrecision(3))}${words[`unit.${unit}`]}`;
 }
 
 /** What a link does to what it carries, each with its figure: "delay 100 ms, loss 30 %". */
 function linkText({ delay_us, jitter_us, drop, duplicate, reorder, bandwidth }, words) {
   const percent = (share) => `${Math.round(100 * share)} %`;
   const told = [
-    delay_us > 0 && ["delay", millis(delay_us / 1000)], jitter_us > 0 && ["jitter", millis(jitter_us / 1000)], drop > 0 && ["drop", percent(drop)],
-    duplicate > 0 && ["duplicate", percent(duplicate)], reorder > 0 && ["reorder", percent(reorder)],
+    delay_us > 0 && ["delay", millis(delay_us / 1000, words)], jitter_us > 0 && ["jitter", millis(jitter_us / 1000, words)],
+    drop > 0 && ["drop", percent(drop)], duplicate > 0 && ["duplicate", percent(duplicate)], reorder > 0 && ["reorder", percent(reorder)],
     bandwidth > 0 && ["bandwidth", `${Number((bandwidth / 1000).toPrecision(3))} kB/s`],
   ];
   return told.filter(Boolean).map(([what, figure]) => `${words[`link.${what}`]} ${figure}`).join(", ") || words["link.fine"];
@@ -81,7 +81,7 @@ export const FILTERS = {
   member: (value) => String(value ?? "").replace(/-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, ""), // of a group, without its random part
   plural: (value, words, params, [one, many]) => (Number(value) === 1 ? one : many),
   ms: millis,
-  us: (value) => millis(Number(value) / 1000),
+  us: (value, words) => millis(Number(value) / 1000, words),
   percent: (value) => `${Math.round(Number(value) * 100)} %`,
   link: (value, words, params) => linkText(params, words),
   through: (value, words, params, [last]) => (Number(params[last]) > Number(value) ? `${value}–${params[last]}` : String(value)), // of offsets
@@ -99,6 +99,7 @@ export const FILTERS = {
     ? Object.entries(value).map(([topic, partitions]) => `${topic} [${list(partitions).join(", ")}]`).join("; ")
     : ""),
   counts: (value) => Object.entries(value ?? {}).map(([code, number]) => `${code} × ${count(number)}`).join(", "),
+  kind: (value, words) => words[`noun.${value}`] ?? String(value), // of a client
   command: (value, words) => commandText(value, words),
 };
 
@@ -122,23 +123,37 @@ function endOf(end, words) {
   return typeof end === "number" ? `${words["noun.broker"]} ${end}` : node(end, words);
 }
 
+const numbered = (value) => (/^\d+$/.test(String(value)) ? "broker" : String(value)); // where something goes: to broker 2, to the end
+
+/** What stands under one key of a command. A switch that is off says nothing; a key that has no words stands as it is. */
+function argumentText(key, value, words) {
+  if (value === false) return null;
+  const form = key === "to" ? `to.${numbered(value)}` : value === null ? `${key}.none` : key;
+  const text = words[`arg.${form}`];
+  if (text === undefined) return Array.isArray(value) ? `${key} ${value.join(" – ")}` : `${key}=${value}`;
+  const shown = Array.isArray(value) ? value.map((one) => (Array.isArray(one) ? FILTERS.set(one) : one)).join(", ") : value;
+  return format(text, { value: shown }, words);
+}
+
 /** A command object in one phrase: the verb in words, then what it is about. */
 export function commandText(command, words) {
   if (!command || typeof command !== "object") return String(command ?? "");
   const { do: verb, ...rest } = command;
   const name = words[verb === "clock_skew" && rest.ms === 0 ? "do.clock_right" : `do.${verb}`] ?? verb;
-  const about = Object.entries(rest).map(([key, value]) => {
+  const about = Object.entries(rest).flatMap(([key, value]) => {
     if (key === "broker") return `${words["noun.broker"]} ${value}`;
+    if (key === "controller" && typeof value === "number") return `${words["noun.controller"]} ${value}`;
     if (key === "node") return endOf(value, words);
-    if (key === "ms" && verb === "clock_skew") return value ? skew(value) : null;
-    if (verb === "set_clocks") return key === "forward_ms" ? skew(value) : words["why.outside"];
+    if (key === "ms" && verb === "clock_skew") return value ? skew(value, words) : null;
+    if (verb === "set_clocks") return key === "forward_ms" ? skew(value, words) : words["why.outside"];
     if (key === "topic" || key === "name") return String(value);
     if (key === "between" && Array.isArray(value)) return value.map((end) => endOf(end, words)).join(" – ");
     if (words[`who.${key}`]) return who(key, value, words);
-    if (key === "headers") return `headers ${Object.entries(value).map(([name, one]) => `${name}=${one}`).join(", ")}`;
-    if (Array.isArray(value)) return `${key} ${value.join(" – ")}`;
-    if (value !== null && typeof value === "object") return Object.entries(value).map(([name, one]) => `${name}=${one ?? words["noun.default"]}`).join(", ");
-    return `${key}=${value}`;
+    if (key === "headers") return argumentText(key, Object.entries(value).map(([one, content]) => `${one}=${content}`).join(", "), words);
+    if (verb === "set_protection") return Object.entries(value).map(([one, on]) => `${one} ${FILTERS.switch(on, words)}`);
+    if (verb === "set_stage_costs") return Object.entries(value).map(([stage, cost]) => argumentText(stage, cost, words));
+    if (value === null || Array.isArray(value) || typeof value !== "object") return argumentText(key, value, words);
+    return Object.entries(value).map(([one, content]) => `${one}=${content ?? words["noun.default"]}`);
   }).filter((text) => text !== null);
   return about.length ? `${name}: ${about.join(", ")}` : name;
 }

@@ -134,8 +134,8 @@ function ofPartition(state, name, partition, acks) {
   if (dead.includes(leader)) return { key: "coach.waiting", params: { broker: leader }, command: null };
   if (isr.length < least && waitsForAll(state)) return refused(state, dead, params);
   if (dead.length) return fewer(state, partition, acks, params);
-  const late = onlyRepeat(state) ? "coach.links_repeat" : "coach.links";
-  if (state.links?.length) return { key: late, params, act: "coach.links.do", command: { do: "stop_all_faults" } };
+  const wrong = onlyRepeat(state) ? "coach.links_repeat" : state.links.every(({ partitioned }) => partitioned) ? "coach.links_cut" : "coach.links";
+  if (state.links?.length) return { key: wrong, params, act: "coach.links.do", command: { do: "stop_all_faults" } };
   return null;
 }
 

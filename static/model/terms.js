@@ -1,7 +1,7 @@
 /**
  * Terms in a text: where the catalogue's words stand, each at its first place.
  *
- *     new Terms([{ id: "isr", name: "ISR", also: ["in sync"], ... }], "en").split("The ISR shrinks.")
+ *     new Terms([{ id: "isr", name: "ISR", words: ["ISR", "in sync"], ... }], "en").split("The ISR shrinks.")
  *     -> ["The ", { id: "isr", text: "ISR" }, " shrinks."]
  *
  * | language | a word begins | and ends |
@@ -36,7 +36,7 @@ export class Terms {
     this.all = new Map(terms.map((term) => [term.id, term]));
     this.english = language === "en";
     this.words = [];
-    for (const { id, name, also } of terms) for (const word of [name, ...also]) this.words.push({ id, word });
+    for (const { id, words } of terms) for (const word of words) this.words.push({ id, word });
     this.words.sort((a, b) => b.word.length - a.word.length);
     const each = this.words.map(({ word }) => `(${pattern(word, this.english)})`).join("|");
     this.known = new Map(); // texts that were split before: the page draws them ten times a second

@@ -90,7 +90,7 @@ function happenings(run, t, words) {
     past.length ? h("ol", { "data-events": run.generation }, past.slice(-LINES).map((row, index) => {
       const event = eventOf(row, 0);
       return h("li", { key: `${row[0]} ${index}`, class: row[1] === past.at(-1)[1] ? "latest" : "" },
-        h("time", {}, `${seconds(event.t)} s`),
+        h("time", {}, words.t("time.now", { t: seconds(event.t) })),
         " ",
         words.say(event),
         " ",
@@ -110,7 +110,7 @@ function figure(key, run, words) {
   if (key === "read_us" && run.generation === "kraft") return words.t("beside.nothing_to_read");
   if (key === "read_us") return value === null ? words.t("beside.read_nothing") : words.t("beside.read", { s: seconds(value), n: run.figures.read_partitions });
   if (value === null) return words.t("beside.not_recorded");
-  return key.endsWith("_us") ? `${seconds(value)} s` : count(value);
+  return key.endsWith("_us") ? words.t("time.now", { t: seconds(value) }) : count(value);
 }
 
 /** Whether a figure is the other generation's alone. */

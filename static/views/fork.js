@@ -165,7 +165,7 @@ function happenings(items, words, run) {
   return h("div", { key: run, class: "compare-story" }, h("h3", {}, run),
     items.length ? h("ol", {},
       items.slice(0, 60).map((item) => h("li", { key: item.key, class: `item ${item.tone}` },
-        h("time", {}, `${seconds(item.first.t)} s`),
+        h("time", {}, words.t("time.now", { t: seconds(item.first.t) })),
         " ",
         h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]),
         " ",

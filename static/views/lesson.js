@@ -7,7 +7,7 @@ import { prediction } from "../model/watching.js";
 import { base } from "../net/api.js";
 import { effort, nextLesson } from "./course.js";
 import { h } from "./patch.js";
-import { guessText, predictionOf } from "./predict.js";
+import { firstText, guessText, predictionOf } from "./predict.js";
 import { progressBar } from "./progress.js";
 import { further, receiptTable, showing, verdict } from "./receipt.js";
 import { working } from "./runs.js";
@@ -36,7 +36,7 @@ function variants(view) {
 /** In which generations of Kafka it holds: a choice where these are several, and what is different in the one chosen. */
 function generations(view) {
   const { words, desk } = view;
-  const { one, running, ready, both, chooseGeneration } = desk.lessons;
+  const { one, variant, running, ready, both, chooseGeneration } = desk.lessons;
   const names = Object.keys(one.generations);
   if (!names.length) return null;
   const differs = told(one.generations[one.generation], words);
@@ -54,7 +54,7 @@ function generations(view) {
     names.length > 1 && h("p", { key: "both" },
       h("button", { type: "button", "data-lesson": "both", disabled: running || !ready, title: words.t("beside.hint"), onclick: both },
         words.t("beside.open")),
-      !running && !ready && h("span", { class: "hint" }, ` ${words.t("predict.first")}`)),
+      !running && !ready && h("span", { class: "hint" }, ` ${words.t(firstText(ofSetting(one, variant).predict))}`)),
     differs && h("p", { key: "differs", class: "lesson", "data-differs": one.generation },
       h("b", {}, `${words.t("generation.differs")} `),
       marked(words, differs)),
@@ -233,7 +233,7 @@ export function lessonPanel(view) {
         onclick: run
       }, words.t(result ? "scenarios.again" : "scenarios.run")),
       view.lookOnly && h("span", { class: "hint" }, words.t("look_only")),
-      needs && h("span", { class: "hint" }, words.t("predict.first"))),
+      needs && h("span", { class: "hint" }, words.t(firstText(predict)))),
     jobProgress(view), working(view), !judged && outcome(view),
   ];
 }

@@ -5,6 +5,9 @@ import { told } from "../i18n/texts.js";
 import { ofSetting } from "../model/setting.js";
 import { h } from "./patch.js";
 
+/** What is to be done before the run, by kind of question: a choice, or a number. */
+export const firstText = (asked) => (asked && !asked.choices && !asked.broker ? "predict.first.number" : "predict.first");
+
 /** A guess, or the answer, in words. */
 export function answerText(value, asked, words) {
   if (asked.choices) return told(asked.choices[value]?.text, words);

@@ -191,7 +191,7 @@ function chain(view) {
   if (found.length < 2) return null;
   const title = lost ? words.t("chain.lost", { partition: `${lost.topic}-${lost.partition}`, offset: lost.offset }) : words.t("chain.title");
   const why = (event) => (lost && WHY[event.code] ? words.t(WHY[event.code]) : words.why(event));
-  const when = (event, index) => (index ? `+${seconds(event.t - found[0].event.t)} s` : `${seconds(event.t)} s`);
+  const when = (event, index) => `${index ? "+" : ""}${words.t("time.now", { t: seconds(index ? event.t - found[0].event.t : event.t) })}`;
   const link = ({ position, event }, index) => h("li", { key: position },
     h("button", { type: "button", class: "plain", onclick: () => view.select(position) },
       h("time", {}, when(event, index)), " ", words.say(event)),

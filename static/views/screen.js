@@ -43,7 +43,7 @@ const FACTS_MS = 200;
 const SLOW_MS = 500;
 const REPLAYED = 5000; // events of a replay in one frame whose messages are still shown
 const MEASURED = ["scene", "lanes-box", "scrubber", "inspector", "tab-panel"];
-const SPANS = [[1_000_000, "1 s"], [10_000_000, "10 s"], [60_000_000, "60 s"]];
+const SPANS = [1, 10, 60]; // seconds
 /**
  * Strips: elements of the page's template, and what describes each. One line adds one. Those of `stage` follow the picture,
  * those of `table` change ten times a second, those of a panel only while it is shown.
@@ -221,7 +221,7 @@ export class Screen {
     const [from, to] = this.range();
     if (document.activeElement !== input || clock.live)
       input.value = String(clock.live ? 1000 : Math.round((1000 * (clock.viewedTime - from)) / Math.max(1, to - from)));
-    input.setAttribute("aria-valuetext", `${seconds(clock.viewedTime)} s`);
+    input.setAttribute("aria-valuetext", this.app.words.t("time.now", { t: seconds(clock.viewedTime) }));
     input.disabled = history.end - history.begin < 2;
   }
 
@@ -330,7 +330,7 @@ export class Screen {
       wordsSwitch(app, "lanesWords", "words.lanes"),
       segments("axis", words.t("lanes.axis"), [["order", words.t("lanes.order")], ["time", words.t("lanes.time")]], app.axis, (axis) => app.set({ axis })),
       h("div", { key: "span", class: app.axis === "time" ? null : "reserved" },
-        segments("span", words.t("lanes.span"), SPANS, app.span, (span) => app.set({ span }))),
+        segments("span", words.t("lanes.span"), SPANS.map((t) => [1_000_000 * t, words.t("time.now", { t })]), app.span, (span) => app.set({ span }))),
     ];
   }
 

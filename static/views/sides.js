@@ -40,8 +40,10 @@ function groupName({ name, w }, words) {
 }
 
 /** How far a group is: its lag; a share group's records that nobody has done yet, and how many of them are held. */
-function groupNote({ name }, state, words) {
-  if (!state.shares?.[name]) return words.t("stage.lag", { n: lagOf(state, name) });
+function groupNote({ name, w }, state, words) {
+  const n = lagOf(state, name);
+  const lag = words.t("stage.lag", { n });
+  if (!state.shares?.[name]) return cut(lag, w - 6, SMALL) === lag ? lag : words.t("stage.lag.short", { n });
   return words.t("stage.share.note", { n: shareLag(state, name), held: countsOf(state, name).acquired });
 }
 

@@ -174,9 +174,14 @@ function quorumFacts(state, ids, words) {
   const late = lagging(quorum);
   const fenced = Object.keys(brokers).filter((id) => brokers[id].fenced).sort(byNumber);
   const chips = serversOf(state).map((name) => name.split("-").at(-1)); // with their leader's star
-  const lags = (all) => all.map((id) => `${late.includes(id) ? "▽" : ""}${id}:${lagOf(quorum, id) ?? "–"}`).join(" ");
+  const lack = (id, n) => (n === null ? words.t("stage.quorum.unknown", { id }) : `▽${words.t("stage.quorum.by", { id, n })}`);
+  const told = (what, all) => {
+    const slow = all.filter((id) => late.includes(id) || lagOf(quorum, id) === null);
+    if (!slow.length) return words.t(`stage.quorum.${what}.none`);
+    return words.t(`stage.quorum.${what}`, { ids: slow.map((id) => lack(id, lagOf(quorum, id))).join(", ") });
+  };
   const behind = [["behind", combined], ["observers", observers]].filter(([, all]) => all.length)
-    .map(([what, all]) => [words.t(`stage.quorum.${what}`, { ids: lags(all) }), all.some((id) => late.includes(id))]);
+    .map(([what, all]) => [told(what, all), all.some((id) => late.includes(id))]);
   const others = late.filter((id) => !combined.includes(id) && !observers.includes(id));
   return [
     [words.t("stage.quorum.leader", { id: String(controller ?? nobody) }), chips.includes(String(controller)) ? 2 : 0],
@@ -225,7 +230,7 @@ function ensembleFacts({ ensemble, servers, neighbours }, words) {
     words.t("stage.quorum.leader", { id: String(ensemble.leader ?? nobody) }),
     ...neighbourFacts(neighbours, words),
     words.t("stage.quorum.epoch", { n: String(ensemble.epoch) }),
-    `zxid ${ensemble.zxid}`, words.t("stage.quorum.brokers", { ids: places.join(" ") || nobody }),
+    `zxid ${ensemble.zxid}`, words.t("stage.ensemble.brokers", { ids: places.join(" ") || nobody }),
   ];
 }
 

@@ -63,7 +63,7 @@ function described(view, item, index, { chosen, open }) {
   const choose = () => view.select(item.positions[item.positions.length - 1]);
   return h("li", { key: item.key, class: `item ${item.tone}${chosen || (open && view.clock.live) ? " lit" : ""}` },
     h("button", { type: "button", class: "plain say", tabindex: chosen || (index === 0 && view.selected === null) ? "0" : "-1", onclick: choose },
-      h("time", {}, `${seconds(item.first.t)} s`),
+      h("time", {}, words.t("time.now", { t: seconds(item.first.t) })),
       h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]),
       h("span", {}, sentence(item, words))),
     item.without > 0 && h("p", { class: "why" }, words.t("story.without_controller", { t: seconds(item.without) })),

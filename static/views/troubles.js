@@ -8,7 +8,7 @@ function diskTrouble({ disk }, words) {
 }
 
 function clockTrouble({ clock_ms: ms }, words) {
-  return ms ? { kind: "clock", room: 80, sign: `◷✕ ${skew(ms)}`, whole: words.t("clock.wrong", { by: skew(ms) }) } : null;
+  return ms ? { kind: "clock", room: 80, sign: `◷✕ ${skew(ms, words.words)}`, whole: words.t("clock.wrong", { by: skew(ms, words.words) }) } : null;
 }
 
 /** [{kind, room, sign, whole}]: a sign for its card, how many pixels that takes at most, and the same in words. */

@@ -38,7 +38,7 @@ def test_a_click_adds_a_broker_and_both_languages_tell_of_it(visit: Open) -> Non
 
     page.page.click("#broker-add")
     says(page, "Broker 4 joins. It is empty", "Broker 4 joins the cluster.")
-    says(korean, "브로커 4가 클러스터에 들어옵니다.")
+    says(korean, "브로커 4가 클러스터에 들어왔습니다.")
     for one in (page, korean):
         one.wait("lab.app.state.brokers[4]?.registered")
         one.wait(f"{BROKERS} === 4 && {CARDS} === 4")

@@ -68,4 +68,4 @@ def _figures_differ_where_the_generations_do(seen: LabPage) -> None:
     assert found[0]["control_requests"] > 0 and found[1]["control_requests"] == 0
     assert int(cell(seen, "control_requests", 0)) == found[0]["control_requests"] and cell(seen, "control_requests", 1) == "–"
     assert int(cell(seen, "metadata_records", 1)) == found[1]["metadata_records"] > 0 and cell(seen, "metadata_records", 0) == "–"
-    assert cell(seen, "leader_us", 0) == f"{found[0]['leader_us'] / 1e6:.3f} s"
+    assert cell(seen, "leader_us", 0) == seen.value(f"lab.app.words.t('time.now', {{ t: '{found[0]['leader_us'] / 1e6:.3f}' }})")

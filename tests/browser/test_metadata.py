@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -34,8 +33,7 @@ def seen(visit: Open) -> LabPage:
 def test_the_strip_tells_who_leads_what_is_committed_who_votes_and_who_follows(seen: LabPage) -> None:
     seen.wait("lab.app.state.quorum.high_watermark > 0")
     facts = seen.value(FACTS)
-    assert facts[0].startswith("epoch ") and facts[1].startswith("committed "), "its leader has a star, voters are those with a sign"
-    assert re.fullmatch(r"observers’ lag 1:\d+ 2:\d+ 3:\d+", facts[-1])
+    assert {"epoch", "committed"} <= {fact.split(" ")[0] for fact in facts} and "observers caught up" in facts
     assert "★" in seen.value("document.querySelector(`[data-menu='server:controller-${lab.app.state.quorum.leader}'] text`).textContent")
     marks = seen.value("lab.app.state.quorum.high_watermark")
     seen.wait(f"lab.app.state.quorum.high_watermark > {marks}")  # it goes on by itself
@@ -59,7 +57,7 @@ def test_a_record_is_read_and_followed_to_what_it_has_changed(seen: LabPage) -> 
 
 def test_a_broker_that_is_paused_is_shown_behind_and_fenced(seen: LabPage) -> None:
     seen.command(do="pause", broker=3)
-    seen.wait("[...document.querySelectorAll('.tree-fact')].some((one) => one.textContent.includes('▽3:'))")
+    seen.wait("[...document.querySelectorAll('.tree-fact')].some((one) => one.textContent.includes('▽3 by'))")
     seen.value("lab.app.showTab('metadata')")
     seen.wait("document.querySelector('.tab-metadata [data-replica=\"3\"]')?.innerText.includes('fenced')")
     seen.command(do="resume", broker=3)
@@ -101,5 +99,5 @@ def test_in_korean(visit: Open, seen: LabPage) -> None:
     page.value("lab.app.showTab('metadata')")
     page.see("[data-replica='101']")
     page.wait("document.querySelector('.tab-metadata').innerText.includes('투표자')")
-    assert re.fullmatch(r"관찰자\(뒤처짐\) 1:\d+ 2:\d+ 3:\d+", page.value(FACTS)[-1])
+    assert "관찰자 모두 따라잡음" in page.value(FACTS)
     page.picture("metadata-ko")

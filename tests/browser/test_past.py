@@ -214,7 +214,7 @@ def test_a_page_opened_after_a_crash_has_the_logs_of_the_stopped_broker(seen: La
     late = visit()
     late.wait("lab.app.state.brokers[2].state === 'stopped'")
     assert late.value(log) == seen.value(log) and late.value(log)["hw"] == late.value(log)["leo"] > 40
-    late.wait("document.querySelector('#ledger-body').innerText.includes('not running')")
+    late.wait("document.querySelector('#ledger-body').innerText.includes('stopped')")
     late.command(do="restart", broker=2)
     for page in (seen, late):
         page.wait("lab.history.live.topics.orders.partitions[0].isr.length === 3")

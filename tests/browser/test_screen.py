@@ -133,7 +133,7 @@ def test_a_sentence_leads_to_its_moment(visit: Open) -> None:
     seen.page.click('[data-do="kill"][data-broker="1"]')
     seen.commanded(1)
     seen.caught_up()
-    seen.page.click("#story-list .say:has-text('Broker 1 has stopped')")
+    seen.page.click("#story-list .say:has-text('Broker 1 has crashed')")
     assert seen.page.evaluate("lab.app.state.topics.orders.partitions[0].leader") == 1
     assert seen.page.evaluate("lab.app.state.brokers[1].state") == "stopped"
 

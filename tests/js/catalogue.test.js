@@ -130,6 +130,21 @@ test("a command about a clock says by how much it will be wrong, or that it is s
   assert.deepEqual(told, ["Wrong clock: broker 1, +1 h", "Wrong clock: broker 1, −1.5 s", "Wrong clock: broker 1, +1.5 min", "Wrong clock: broker 1, −250 ms", "Set the clock right: broker 1"]);
 });
 
+test("a command is told in words, and a key that has none as it stands", () => {
+  const told = (command) => [en, ko].map(({ words }) => commandText(command, words));
+  assert.deepEqual(told({ do: "delay_link", between: [2, 3], delay_ms: 400, one_way: true }), [
+    "Delay link: broker 2 – broker 3, 400 ms, one way", "링크 지연: 브로커 2 – 브로커 3, 400 ms, 한 방향만"]);
+  assert.deepEqual(told({ do: "start_client", name: "reader", kind: "consumer", topic: "orders", rate: 20, fails: "twice" }), [
+    "Start client: reader, consumer, orders, 20 records/s, fails=twice", "클라이언트 시작: reader, 컨슈머, orders, 초당 20개, fails=twice"]);
+  assert.deepEqual(told({ do: "create_topic", topic: "orders", partitions: 1, replication_factor: 3, assignment: [[1, 2, 3]] }), [
+    "Create topic: orders, 1 partition, replication factor 3, assignment {1, 2, 3}", "토픽 만들기: orders, 파티션 1개, 복제 계수 3, 할당 {1, 2, 3}"]);
+  assert.deepEqual(told({ do: "produce", topic: "orders", value: null, to: 2, damaged: false }), [
+    "Write a record: orders, no value, to broker 2", "레코드 쓰기: orders, 값 없음, 브로커 2로"]);
+  assert.deepEqual(told({ do: "reset_offsets", group: "g", topic: "orders", to: "earliest" }), [
+    "Set the group's offsets: group g, orders, to the beginning", "그룹의 오프셋 재설정: g 그룹, orders, 처음으로"]);
+  assert.deepEqual(told({ do: "add_controller", controller: 4 }), ["Give it a vote: controller 4", "투표권 주기: 컨트롤러 4"]);
+});
+
 test("a broker's card has a sign for each of its troubles, and the same in words", () => {
   const told = (broker, words) => [troublesOf(broker, words).map(({ sign }) => sign), troublesText(broker, words)];
   assert.deepEqual(told({ disk: [], clock_ms: 0 }, en), [[], ""]);
@@ -173,7 +188,7 @@ test("who has ended in order is told by what it was, also with a name of its own
 
 test("one offset is told as one, several as a range", () => {
   const appended = (last) => ko.say({ code: "log_appended", node: "broker-1", params: { topic: "orders", partition: 0, base_offset: 200, last_offset: last, role: "leader" } });
-  assert.deepEqual([appended(200), appended(203)], ["브로커 1이 orders-0에 200을 추가합니다 (리더).", "브로커 1이 orders-0에 200–203을 추가합니다 (리더)."]);
+  assert.deepEqual([appended(200), appended(203)], ["브로커 1이 orders-0에 200을 추가했습니다 (리더).", "브로커 1이 orders-0에 200–203을 추가했습니다 (리더)."]);
 });
 
 test("what comes back of a controller of its own is its log, of a coordination server its tree", () => {

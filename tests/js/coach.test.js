@@ -26,7 +26,7 @@ test("what is dead, silent or cut comes before what could be tried", () => {
     [{ brokers: { 1: "stopped" }, partition: { leader: -1, isr: [1] } }, "coach.offline", { do: "restart", broker: 1 }],
     [{ brokers: { 1: "stopped" }, partition: { leader: 2, isr: [2, 3], leader_epoch: 1 } }, "coach.moved.all", { do: "restart", broker: 1 }],
     [{ brokers: { 3: "stopped" }, partition: { isr: [1, 2], leader_epoch: 1 } }, "coach.follower_down", { do: "restart", broker: 3 }],
-    [{ links: [{ from: "broker-1", to: "broker-2", partitioned: true }] }, "coach.links", { do: "stop_all_faults" }],
+    [{ links: [{ from: "broker-1", to: "broker-2", partitioned: true }] }, "coach.links_cut", { do: "stop_all_faults" }],
     [{ partition: { isr: [1, 2] } }, "coach.behind", null],
   ];
   for (const [options, key, command] of cases) {
@@ -100,7 +100,7 @@ test("a cause is told in human words, and its own sentence has the protocol's", 
   const read = (part) => JSON.parse(readFileSync(new URL(`../../web/messages/${part}.en.json`, import.meta.url), "utf8"));
   const words = new Catalogue({ language: "en", page: { ...read("page"), ...read("lesson") }, story: read("story") });
   const event = { code: "request_received", node: "broker-3", params: { api: "LeaderAndIsr", version: 7, source: "broker-1" } };
-  assert.equal(words.because(event), "Broker 3 was told what it leads and what it follows");
+  assert.equal(words.because(event), "Broker 3 was told what it leads and what it follows.");
   assert.match(words.say(event), /LeaderAndIsr v7/);
   const other = { ...event, params: { ...event.params, api: "Heartbeat" } };
   assert.equal(words.because(other), words.say(other));

@@ -61,7 +61,7 @@ const STATES = {
     world({ dead: [1], quorum: voting(VOTERS, 102) }), "no_majority", "controller 101", { do: "restart", node: "controller-101" }],
   "one dead server of an ensemble": [world({ servers: servers("zookeeper", "running", "stopped", "running") }), "server_dead", "ZooKeeper 2 is dead", { do: "restart", node: "zookeeper-2" }],
   "most servers of an ensemble are dead": [world({ dead: [1], servers: servers("zookeeper", "stopped", "stopped", "running") }), "no_tree", "2 of 3", { do: "restart", node: "zookeeper-1" }],
-  "cut links": [world(CUT), "links", "", { do: "stop_all_faults" }],
+  "cut links": [world(CUT), "links_cut", "", { do: "stop_all_faults" }],
   "links that repeat": [world({ links: [{ from: "producer-a", to: "broker-1", delay_us: 0, drop: 0, duplicate: 0.3, reorder: 0.3 }] }), "links_repeat", "", { do: "stop_all_faults" }],
   "links that repeat and lose": [world({ links: [{ from: "producer-a", to: "broker-1", delay_us: 0, drop: 0.3, duplicate: 0.3 }] }), "links", "", { do: "stop_all_faults" }],
   "cut links that keep writes out": [world({ ...CUT, partition: { isr: [1] } }), "refused_links", "orders-0", { do: "stop_all_faults" }],

@@ -5,7 +5,7 @@ import { rangesAsRows } from "../../static/views/spark/replay.js";
 import { percentOf } from "../../static/views/progress.js";
 import { labelOf, short, shown, spoken } from "../../static/views/spark/plots.js";
 
-const words = { words: { "noun.broker": "broker", "spark.value.crash": "crash told" }, name: (node) => `<${node}>`, t: (key) => key };
+const words = { words: { "noun.broker": "broker", "spark.value.crash": "crash told" }, name: (node) => `<${node}>`, t: (key, params) => (key === "time.now" ? `${params.t} s` : key) };
 const leader = (seq, leo, partition = 0) => ({ seq, code: "became_leader", node: "broker-1", params: { topic: "orders", partition, leo } });
 const crash = { seq: 20, code: "process_ended", node: "broker-1", params: { how: "crash" } };
 

@@ -3,11 +3,11 @@ import test from "node:test";
 import { Terms } from "../../static/model/terms.js";
 
 const ENGLISH = [
-  { id: "leader", name: "leader", also: [] }, { id: "epoch", name: "leader epoch", also: [] }, { id: "isr", name: "ISR", also: ["in-sync replicas", "in sync"] },
-  { id: "min", name: "min.insync.replicas", also: [] }, { id: "acks", name: "acks", also: [] }, { id: "index", name: "index", also: ["indexes"] },
+  { id: "leader", words: ["leader"] }, { id: "epoch", words: ["leader epoch"] }, { id: "isr", words: ["ISR", "in-sync replicas", "in sync"] },
+  { id: "min", words: ["min.insync.replicas"] }, { id: "acks", words: ["acks"] }, { id: "index", words: ["index", "indexes"] },
 ];
 const KOREAN = [
-  { id: "leader", name: "리더", also: [] }, { id: "epoch", name: "리더 에포크", also: [] }, { id: "isr", name: "ISR", also: ["동기화된 복제본"] }, { id: "log", name: "로그", also: [] },
+  { id: "leader", words: ["리더"] }, { id: "epoch", words: ["리더 에포크"] }, { id: "isr", words: ["ISR", "동기화된 복제본"] }, { id: "log", words: ["로그"] },
 ];
 const found = (terms, text) => terms.split(text).filter((part) => part.id).map(({ id, text: word }) => `${id}:${word}`);
 

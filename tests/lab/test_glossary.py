@@ -38,7 +38,7 @@ def test_every_term_is_declared_once_and_has_a_picture_of_its_own() -> None:
 
 @pytest.mark.parametrize("language", catalogue.LANGUAGES)
 def test_no_word_stands_for_two_terms(language: str) -> None:
-    words = [word.lower() for term in catalogue.terms() for word in (term.wording[language].name, *term.wording[language].also)]
+    words = [word.lower() for term in catalogue.terms() for word in term.wording[language].words]
     assert sorted(word for word in words if words.count(word) > 1) == []
 
 
@@ -124,7 +124,7 @@ def test_every_term_that_a_lesson_uses_is_marked(language: str, require_program:
     given = json.dumps({"terms": terms, "texts": texts, "language": language}).encode()
     script = [require_program("node"), "--input-type=module", "-e", MARK, "--", str(CHECKOUT / "static/model/terms.js")]
     marked = json.loads(subprocess.run(script, input=given, capture_output=True, check=True, timeout=60).stdout)
-    words = sorted(((word, one["id"]) for one in terms for word in (one["name"], *one["also"])), key=lambda pair: -len(pair[0]))
+    words = sorted(((word, one["id"]) for one in terms for word in one["words"]), key=lambda pair: -len(pair[0]))
     overlooked = []
     for text, found in zip(texts, marked, strict=True):
         assert len(found) == len(set(found))

@@ -25,7 +25,6 @@ from web.messages import catalogue
 # A picture brings its own style sheet, and nothing else.
 PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 KEPT_S = 3600
-STEM = 4  # letters that tell another word from another form of the same
 
 
 @require_GET
@@ -62,8 +61,7 @@ def _term(term: Term, language: str, names: dict[str, str]) -> dict[str, Any]:
     wording = term.wording[language]
     metrics = [(name, metric(name)) for name in term.metrics]
     return {
-        "id": term.id, "name": wording.name, "text": wording.text, "only": term.only,
-        "also": [word for word in wording.also if word[:STEM].lower() != wording.name[:STEM].lower()],
+        "id": term.id, "name": wording.name, "also": wording.also, "text": wording.text, "only": term.only,
         "see": [{"id": other, "name": names[other]} for other in term.see],
         "lessons": [{"name": name, "title": grammar.load(name).title[language]} for name in term.lessons],
         "settings": [{"name": name, "text": _meaning(name, language)} for name in term.settings],

@@ -20,8 +20,8 @@ export function short(value) {
 export function shown(name, value, words) {
   if (value === null || value === undefined || value === "") return "–";
   if (PERCENT.has(name)) return `${short(100 * value)} %`;
-  if (name.endsWith("_us")) return `${seconds(value)} s`;
-  if (SECONDS.has(name)) return `${short(value)} s`;
+  if (name.endsWith("_us")) return words.t("time.now", { t: seconds(value) });
+  if (SECONDS.has(name)) return words.t("time.now", { t: short(value) });
   if (MILLIS.test(name)) return `${short(value)} ms`;
   if (NODES.has(name) || (name === "broker" && Number.isNaN(Number(value)))) return words.name(value);
   if (name === "broker") return FILTERS.broker(value, words.words);
@@ -104,7 +104,7 @@ export function spans(answer, words, goTo) {
   const axis = h("div", { key: "axis", class: "plot-line axis", "aria-hidden": "true" },
     h("span", { class: "plot-label" }),
     h("span", { class: "plot-track" },
-      ticks.map(({ t, left }) => h("i", { key: t, style: { left: percent(left) } }, `${short(t / 1e6)} s`))));
+      ticks.map(({ t, left }) => h("i", { key: t, style: { left: percent(left) } }, words.t("time.now", { t: short(t / 1e6) })))));
   return [
     h("div", { key: "spans", class: "plot-spans" }, lines.map(line), axis),
     of > lines.length && h("p", { key: "more", class: "hint", "data-spark": "cut" }, words.t("spark.plot_lines", { shown: lines.length, of })),

@@ -42,7 +42,7 @@ export function rollingStrip(view) {
       figure(words, "acked", now.acked, "", line("acked_per_s"), ""),
       figure(words, "lost", now.lost, "", line("lost"), now.lost > 0 ? "bad" : ""),
       figure(words, "lag", now.lag, "", line("lag"), ""),
-      figure(words, "unavailable", now.unavailable_s, " s", line("unavailable_s"), now.unavailable?.length ? "bad" : "")),
+      figure(words, "unavailable", now.unavailable_s, words.t("unit.s"), line("unavailable_s"), now.unavailable?.length ? "bad" : "")),
     h("p", { class: "hint", role: "status" },
       h("b", {}, words.t("rolling.spark")),
       " ",

@@ -107,7 +107,7 @@ function progress(view) {
 /** What a cell says: the figure a run, and for losses in how many of its runs. */
 function cellText({ cell, value }, figure, words) {
   if (value === null) return cell.failed ? words.t("sweep.cell.failed", { n: cell.failed }) : "…";
-  if (figure === "mean_gap_s") return `${short(value)} s`;
+  if (figure === "mean_gap_s") return words.t("time.now", { t: short(value) });
   return value === 0 ? "0" : short(value);
 }
 
@@ -136,7 +136,7 @@ function reading(view) {
   const figure = words.t(`sweep.figure.${sweep.figure}`);
   if (!value) return h("p", { key: "reading", class: "reading" }, words.t("sweep.reading.none", { figure, of }));
   const facts = {
-    figure, cell: worst.cell.replaceAll(",", ", "), value: sweep.figure === "mean_gap_s" ? `${short(value)} s` : short(value),
+    figure, cell: worst.cell.replaceAll(",", ", "), value: sweep.figure === "mean_gap_s" ? words.t("time.now", { t: short(value) }) : short(value),
     n: worst.runs_with_loss, runs: worst.runs, none, of
   };
   return h("p", { key: "reading", class: "reading" },
@@ -146,7 +146,7 @@ function reading(view) {
 function legend(view, largest) {
   const { words, desk } = view;
   const { sweep } = desk.spark;
-  const unit = sweep.figure === "mean_gap_s" ? " s" : "";
+  const unit = sweep.figure === "mean_gap_s" ? words.t("unit.s") : "";
   return h("p", { key: "legend", class: "heat-legend" }, h("span", {}, words.t(`sweep.unit.${sweep.figure}`)),
     h("span", { class: "heat-step level-0" }, "✓ 0"),
     Array.from({ length: LEVELS }, (_, index) => h("span", { key: index, class: `heat-step level-${index + 1}` },
@@ -205,7 +205,7 @@ function runRow(view, row) {
     ["acked", "read", "lost", "duplicated", "reordered"].map((name) => h("td", {
       key: name, class: `number${name === "lost" && row.lost ? " none" : ""}`
     }, `${name === "lost" && row.lost ? "✕ " : ""}${count(row[name])}`)),
-    h("td", { class: "number" }, row.write_gap_s === null ? "–" : `${short(row.write_gap_s)} s`),
+    h("td", { class: "number" }, row.write_gap_s === null ? "–" : words.t("time.now", { t: short(row.write_gap_s) })),
     h("td", {},
       h("button", { type: "button", "data-seed": row.seed, disabled: sweep.opening !== null, onclick: () => sweep.open(row) },
         busy

@@ -17,7 +17,7 @@ function caughtUp(one, limit, words) {
   if (one.caught_up_ms === null) return words.t("look.unknown");
   const late = one.caught_up_ms > limit;
   return h("span", { class: late ? "none" : "" },
-    `${late ? "▲ " : ""}${one.caught_up_ms < 10_000 ? words.t("look.ms", { n: one.caught_up_ms }) : `${count(Math.round(one.caught_up_ms / 1000))} s`}`);
+    `${late ? "▲ " : ""}${one.caught_up_ms < 10_000 ? words.t("look.ms", { n: one.caught_up_ms }) : words.t("time.now", { t: count(Math.round(one.caught_up_ms / 1000)) })}`);
 }
 
 function replicas({ found, words }) {

@@ -82,8 +82,8 @@ function card(view, id, one) {
       [words.t("transactions.partition"), partition === null ? "–" : h("code", {}, `__transaction_state-${partition}`), WHOLE],
       [words.t("transactions.producer"), count(one.producer_id)], [words.t("transactions.epoch"), count(one.epoch)],
       one.state === "Ongoing" && one.started_us !== null && one.started_us !== undefined
-        && [words.t("transactions.open_for"), `${seconds(Math.max(0, clock.viewedTime - one.started_us))} s`],
-      left !== null && [words.t("transactions.left"), `${seconds(left)} s`],
+        && [words.t("transactions.open_for"), words.t("time.now", { t: seconds(Math.max(0, clock.viewedTime - one.started_us)) })],
+      left !== null && [words.t("transactions.left"), words.t("time.now", { t: seconds(left) })],
     ]),
     lines.some(Boolean)
       ? h("svg", {
