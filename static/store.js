@@ -95,6 +95,7 @@ const TOOLS = {
 const NOTES = {
   scene: null, // the layout of the stage
   underWay: [], // sums of the messages that are drawn
+  printed: 0, // the width of the stage on which checksums have stood: its key says what they are
   tabHeight: 600, // pixels
   configText: null, // what is typed into a setting
   logFound: null, // lines of a server log

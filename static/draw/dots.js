@@ -184,8 +184,7 @@ export class Dots {
   #stand(scene, state, palette) {
     const { context } = this;
     const drawn = this.standing.length <= STANDING ? this.standing : this.standing.filter((one) => one.first);
-    const behind = new Map();
-    for (const { from, to, first } of this.standing) if (!first) behind.set(`${from}>${to}`, (behind.get(`${from}>${to}`) ?? 0) + 1);
+    const behind = behindFirst(this.standing);
     for (const flight of drawn) {
       const curve = curveOf(flight, scene, state);
       if (!curve) continue;
@@ -199,9 +198,9 @@ export class Dots {
       const at = along(curve, flight.share);
       this.#shape(at, flight, flight.first ? 7.5 : 5.5);
       context.stroke();
-      const more = flight.first ? behind.get(`${flight.from}>${flight.to}`) : 0;
-      const places = placesOf(curve, at, flight);
-      this.#label(places, { ...flight, labelled: flight.first, quiet: !flight.first }, more ? [`${flight.label} +${more}`, flight.label] : [flight.label]);
+      const { same = 0, others = 0 } = (flight.first && behind.get(`${flight.from}>${flight.to}`)) || {};
+      const whole = `${flight.label}${same ? ` ×${same + 1}` : ""}${others ? ` · +${others}` : ""}`;
+      this.#label(placesOf(curve, at, flight), { ...flight, labelled: flight.first, quiet: !flight.first }, [...new Set([whole, flight.label])]);
     }
   }
 
@@ -209,14 +208,15 @@ export class Dots {
     const { context } = this;
     if (!answer && !quiet) this.loud.push({ x, y });
     const r = quiet ? size * 0.7 : size;
+    const inside = Math.max(r, Math.min(this.width - r, x)); // whole, also where a way goes along the stage's edge
     context.beginPath();
     if (answer) {
-      context.moveTo(x, y - r);
-      context.lineTo(x + r, y);
-      context.lineTo(x, y + r);
-      context.lineTo(x - r, y);
+      context.moveTo(inside, y - r);
+      context.lineTo(inside + r, y);
+      context.lineTo(inside, y + r);
+      context.lineTo(inside - r, y);
       context.closePath();
-    } else context.arc(x, y, r, 0, 7);
+    } else context.arc(inside, y, r, 0, 7);
     context.fill();
   }
 
@@ -240,8 +240,10 @@ export class Dots {
   #sign({ signs = [] }, palette) {
     const look = { font: palette.font(SMALL, 700), size: SMALL, ground: palette.ground, ink: palette.warn, ratio: globalThis.devicePixelRatio || 1 };
     this.context.font = look.font; // of the widths
-    for (const { sign, cut, upright, aside, x, y } of signs) {
+    for (const { sign, cut, upright, aside, x, y, left, right, top, bottom } of signs) {
       if (cut || upright) continue;
+      this.context.fillStyle = palette.ground;
+      this.context.fillRect(left, top, right - left, bottom - top + 1);
       const wide = this.context.measureText(sign).width;
       this.inscriptions.put(this.context, sign, aside ? x - wide : x - wide / 2, y, look);
     }
@@ -258,6 +260,16 @@ export class Dots {
       this.inscriptions.put(context, text, place.left, place.base, { ...look, ink: flight.quiet ? palette.soft : palette.ink });
     }
   }
+}
+
+/** How many messages stand behind the first of each link: of its kind, and others, as the label of a crowd has them. */
+function behindFirst(standing) {
+  const firsts = new Map(standing.filter(({ first }) => first).map(({ from, to, label }) => [`${from}>${to}`, { label, same: 0, others: 0 }]));
+  for (const { from, to, first, label } of standing) {
+    const one = firsts.get(`${from}>${to}`);
+    if (!first && one) one[one.label === label ? "same" : "others"] += 1;
+  }
+  return firsts;
 }
 
 function curveOf(flight, scene, state) {

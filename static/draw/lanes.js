@@ -11,6 +11,9 @@ const KINDS = 2; // of a band's messages that are named
 const LINE = 15;
 const VEIL = 0.62; // over what is still to come
 const SLOT = 15;
+const UP = 10; // of a label's ground above its base line
+const HIGH = 13;
+const OVER = 16; // pixels that a band's words may stand out of it on each side
 const WORDED = 58; // pixels of a band with room for its words
 const CROWD = 160; // arrows, from which on the everyday ones are only shaded
 /** Places of slots on `width` pixels in the order of events: each some 15 pixels. */
@@ -43,10 +46,11 @@ export class Lanes {
     context.beginPath();
     context.rect(LEFT - 6, 0, width - LEFT + 6, height);
     context.clip();
-    const taken = this.#bands(sketch, frame);
+    const written = this.#bands(sketch, frame);
     const labels = [...this.#arrows(sketch, frame), ...this.#marks(sketch, frame)];
     this.#veil(sketch, frame);
-    this.#labels(labels, frame, taken);
+    for (const { text, left, wide, base, ahead } of written) this.#label(text, left, base, palette, ahead ? palette.soft : palette.ink, wide);
+    this.#labels(labels, frame, written);
     context.restore();
     this.#cursor(sketch, frame);
   }
@@ -78,11 +82,13 @@ export class Lanes {
     if (known > cursor && x(known) - at > context.measureText(text).width + 8) this.#label(text, at + 5, 11, palette, palette.accent);
   }
 
-  #label(text, left, base, palette, color) {
+  /** On a ground of its own: no line goes through its letters. */
+  #label(text, left, base, palette, color, wide = this.context.measureText(text).width) {
     const { context } = this;
-    context.lineWidth = 3;
-    context.strokeStyle = palette.ground;
-    context.strokeText(text, left, base);
+    context.fillStyle = palette.ground;
+    context.beginPath();
+    context.roundRect(left - 2, base - UP, wide + 4, HIGH, 3);
+    context.fill();
     context.fillStyle = color;
     context.fillText(text, left, base);
   }
@@ -135,10 +141,10 @@ export class Lanes {
     }
   }
 
-  /** Everyday messages as one stretch: between whom, how many of which kind, how long. Answers where its labels stand. */
-  #bands({ bands }, { x, y, height, palette }) {
+  /** Everyday messages as one stretch: between whom, how long. Answers its labels, which stand above all lines: how many of which kind. */
+  #bands({ bands }, { x, y, width, height, palette }) {
     const { context } = this;
-    const taken = [];
+    const labels = [];
     for (const band of bands) {
       const [left, right] = [x(band.x1), x(band.x2)];
       this.hits.push({ x: (left + right) / 2, y: height / 2, position: band.end - 1, x1: left, y1: height / 2, x2: right, y2: height / 2 });
@@ -161,9 +167,9 @@ export class Lanes {
         context.stroke();
       });
       context.globalAlpha = 1;
-      if (right - left >= WORDED) taken.push(...this.#bandText(band, [left, right], top, bottom, height, palette));
+      if (right - left >= WORDED) labels.push(...this.#bandText(band, [left, right], (top + bottom) / 2, { width, height, palette }));
     }
-    return taken;
+    return labels;
   }
 
   /** A name and its count in `room` pixels; the name is what gives way. */
@@ -175,23 +181,21 @@ export class Lanes {
     return `${name.slice(0, length)}…${count}`;
   }
 
-  #bandText({ kinds, took }, [left, right], top, bottom, height, palette) {
+  #bandText({ kinds, took, ahead }, [left, right], centre, { width, height, palette }) {
     const { context } = this;
     const middle = (left + right) / 2;
     context.font = palette.font(SMALL);
-    context.textAlign = "center";
-    context.lineJoin = "round";
-    const lines = kinds.slice(0, KINDS).map(([api, n]) => this.#fitting(api, ` ×${n > 9999 ? `${Math.round(n / 1000)}k` : n}`, right - left));
-    const first = (top + bottom) / 2 - ((lines.length - 1) * LINE) / 2 + 4;
-    lines.forEach((text, index) => this.#label(text, middle, first + index * LINE, palette, palette.ink));
-    if (took > 0)
-      this.#label(
-        took >= 1e6 ? `${(took / 1e6).toFixed(1)} s` : `${Math.max(1, Math.round(took / 1e3))} ms`, middle, height - 5, palette,
-        palette.soft);
-    context.textAlign = "left";
+    const room = right - left + 2 * OVER;
+    const lines = kinds.slice(0, KINDS).map(([api, n]) => this.#fitting(api, ` ×${n > 9999 ? `${Math.round(n / 1000)}k` : n}`, room));
+    const first = centre - ((lines.length - 1) * LINE) / 2 + 4;
+    if (took > 0) {
+      const time = took >= 1e6 ? `${(took / 1e6).toFixed(1)} s` : `${Math.max(1, Math.round(took / 1e3))} ms`;
+      this.#label(time, middle - context.measureText(time).width / 2, height - 5, palette, palette.soft);
+    }
     return lines.map((text, index) => {
-      const half = context.measureText(text).width / 2 + 4;
-      return { left: middle - half, right: middle + half, base: first + index * LINE };
+      const wide = context.measureText(text).width;
+      const begin = Math.max(LEFT - 4, Math.min(middle - wide / 2, width - RIGHT - wide));
+      return { text, left: begin, right: begin + wide + 3, wide, base: first + index * LINE, ahead };
     });
   }
 
@@ -242,13 +246,12 @@ export class Lanes {
   #labels(labels, { palette, width: edge }, taken) {
     const { context } = this;
     context.font = palette.font(SMALL);
-    context.lineJoin = "round";
     for (const [text, wanted, base, , ahead] of labels.sort((a, b) => Boolean(b[3]) - Boolean(a[3]))) {
       const width = context.measureText(text).width;
-      const left = Math.min(wanted, edge - width - 2);
+      const left = Math.min(wanted, edge - RIGHT - width - 2);
       if (taken.some((box) => left < box.right && left + width > box.left && Math.abs(base - box.base) < 14)) continue;
       taken.push({ left: left - 3, right: left + width + 3, base });
-      this.#label(text, left, base, palette, ahead ? palette.soft : palette.ink);
+      this.#label(text, left, base, palette, ahead ? palette.soft : palette.ink, width);
     }
   }
 

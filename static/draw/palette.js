@@ -6,10 +6,11 @@
 const BROKERS = 8;
 
 export class Palette {
-  constructor() {
+  /** `changed` is called when the theme has changed. */
+  constructor(changed) {
     this.read();
     for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) {
-      matchMedia(query).addEventListener("change", () => this.read());
+      matchMedia(query).addEventListener("change", changed);
     }
   }
 

@@ -29,8 +29,8 @@ export function invitation({ words, desk }) {
     lesson && h("p", {}, effort(lesson, words)),
     lesson && h("button", { type: "button", class: "main", "data-course": "next", onclick: () => desk.lessons.pick(lesson.name) },
       words.t(done ? "course.go_on" : "course.begin")),
-    h("div", {
-      class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": String(of), "aria-valuenow": String(done),
+    done > 0 && h("div", {
+      key: "bar", class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": String(of), "aria-valuenow": String(done),
       "aria-label": words.t("course.progress")
     }, h("i", { style: { width: `${percent}%` } })),
     h("p", { class: "hint", "data-course": "progress" }, words.t("course.done_of", { done, of }), minutes > 0 && ` · ${left(minutes, words)}`,

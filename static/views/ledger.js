@@ -15,7 +15,7 @@ const behind = (n, words) => (n < 0 ? `⊘ ${words.t("ledger.ahead", { n: -n })}
 function roleOf(partition, id, state) {
   if (state.brokers[id]?.state === "stopped") return ["×", "look.replica.down"];
   if (partition.leader === id) return ["★", "stage.legend.leader"];
-  return partition.isr.includes(id) ? ["·", "stage.legend.isr"] : ["▽", "stage.legend.out"];
+  return partition.isr.includes(id) ? ["•", "stage.legend.isr"] : ["▽", "stage.legend.out"];
 }
 
 /** Of a broker that has several log directories. */

@@ -16,6 +16,7 @@ import { storyKeys, walks } from "./walk.js";
 
 const $ = (id) => document.getElementById(id);
 const NOTICE_MS = 7000;
+const FRESH_MS = 400; // of a notice: what was pressed so shortly after has led to it
 
 /** Texts of the static part of the page, after a change of language. */
 export function relabel(words, root = document) {
@@ -26,15 +27,23 @@ export function relabel(words, root = document) {
 }
 
 function notices(app) {
+  const since = new WeakMap();
   /** What was refused or failed looks like an error; news (`kind`: "news") does not. */
   const show = (text, kind = "bad") => {
     const note = document.createElement("p");
     note.className = kind;
     note.textContent = text;
     $("notices").append(note);
+    since.set(note, performance.now());
     setTimeout(() => note.remove(), NOTICE_MS);
     while ($("notices").children.length > 3) $("notices").firstChild.remove();
   };
+  /** The next thing that somebody does ends it; to go on with the Tab key is nothing yet. */
+  const end = ({ key }) => {
+    if (key === "Tab" || key === "Shift") return;
+    for (const note of $("notices").querySelectorAll("p")) if (performance.now() - since.get(note) > FRESH_MS) note.remove();
+  };
+  for (const act of ["pointerdown", "keydown"]) document.addEventListener(act, end, true);
   app.notice = show;
 }
 

@@ -139,27 +139,30 @@ function oneCell(view, facts, log, column, id, x, y, tall) {
   ];
 }
 
-/** What a fold has of a log: how wide, and the number in it where that has room. */
-function folded({ from, to, w }, log) {
+const wideIn = (text) => wideAs(text.replaceAll("…", "."));
+
+/** What a fold has of a log: how wide, and how many it stands for, as words that are no offset where there is room for them. */
+function folded({ words }, { from, to, w }, log) {
   const end = Math.min(to, log.leo);
   const wide = ((w - 2) * (end - from)) / (to - from);
-  const text = brief(end - from, wide - 4);
-  return { end, wide, text: wide > text.length * LETTER + 2 ? text : "" };
+  const n = brief(end - from, wide - 4);
+  const text = [words.t("stage.folded", { n }), `…${n}…`, `…${n}`, n].find((one) => wide > wideIn(one) + 2) ?? "";
+  return { end, wide, text };
 }
 
 /** Whether the place `at` of a row is on the number of a fold. */
-function onNumber({ axis }, log, at) {
+function onNumber(view, { axis }, log, at) {
   return axis.columns.some((column) => {
     if (column.to - column.from < 2 || column.from >= log.leo || at < column.x || at > column.x + column.w) return false;
-    const { wide, text } = folded(column, log);
-    return text !== "" && Math.abs(column.x + wide / 2 - at) < (text.length * LETTER) / 2 + 3;
+    const { wide, text } = folded(view, column, log);
+    return text !== "" && Math.abs(column.x + wide / 2 - at) < wideIn(text) / 2 + 3;
   });
 }
 
 /** A fold: its offsets as slivers where they have room, else as a block with their number. */
 function fold(view, facts, log, column, id, x, y, tall) {
   const { from, to, x: at, w } = column;
-  const { end, wide, text } = folded(column, log);
+  const { end, wide, text } = folded(view, column, log);
   if (end <= from) return null;
   const lost = facts.fates.lost.has(from) || facts.fates.lost.has(end - 1);
   const kind = cellKind(end - 1, log, { ...facts, lost });
@@ -189,7 +192,7 @@ function cells(view, facts, log, id, x, y, tall) {
   });
   const at = placeOn(axis, log.hw);
   const down = view.state.brokers[id]?.state === "stopped";
-  const ends = at !== null && onNumber(facts, log, at); // a stroke through a figure would make it unreadable
+  const ends = at !== null && onNumber(view, facts, log, at); // a stroke through a figure would make it unreadable
   const mark = at === null || (log.hw === 0 && !down)
     ? null
     : h("path", {
@@ -278,11 +281,14 @@ export function readerPlaces(found, scale, x, nobody, edge = Infinity) {
 
 /**
  * Readers on the log that they read: ▲ committed offset, △ position, and from ▲ on the lag as a length up to the high watermark,
- * hollow as far as it has read.
+ * hollow as far as it has read. Where a row has no room for their names beneath its cells, these stand behind its end.
  */
 function readers(view, facts, found, scale, x, y, deep) {
   const { words } = view;
-  return readerPlaces(found, scale, x, ["stage.nobody_reads", "stage.nobody"].map((key) => words.t(key)), facts?.edge).map((one) => {
+  const names = deep ? "" : found.filter(({ reading }) => reading).map(({ badge }) => badge ?? "?").join("");
+  const end = x + (facts?.axis.width ?? 0) + 2;
+  const behind = names && end + wideAs(names) <= facts.tail && h("text", { key: "behind", class: "reader-name", x: end, y }, names);
+  return [behind, readerPlaces(found, scale, x, ["stage.nobody_reads", "stage.nobody"].map((key) => words.t(key)), facts?.edge).map((one) => {
     const { group, member, committed, position, reading, lag, from, at, end, sign, left } = one;
     const read = position === null ? at : x + scale(position); // so far it has read, and not committed it yet
     const told = words.t(reading ? "stage.reader" : "stage.reader_none", {
@@ -298,7 +304,7 @@ function readers(view, facts, found, scale, x, y, deep) {
         key: "position", class: "position", d: `M${read.toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z`
       }),
       deep && left !== null && h("text", { key: "who", class: "reader-name", x: left, y: y + 9 }, sign));
-  });
+  })];
 }
 
 /** The keyboard's way to the records: the leader's row of the chosen partition opens its last one. */
@@ -347,14 +353,15 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
   const mine = partition.replicas.includes(id);
   const leads = partition.leader === id;
   const moves = mine ? moveOf(partition, id) : null;
-  const glyph = !mine ? " " : leads ? "★" : moves ? MOVES[moves] : partition.isr.includes(id) ? "·" : "▽";
+  const glyph = !mine ? " " : leads ? "★" : moves ? MOVES[moves] : partition.isr.includes(id) ? "•" : "▽";
   const print = mine && box.w >= NARROW ? fingerprint(partition, box.id) : null;
   const below = tall >= PRINTED;
   const aside = print && !below && print.differs ? PRINT : 0;
   if (print && (below || aside)) view.scene.printed = true;
   const room = box.w - 30 - LABEL - aside;
   const log = partition.logs[box.id] ?? { leo: 0, hw: 0, start: 0 };
-  const facts = mine ? { ...factsOf(view, number, Math.max(60, room)), doubled: doubledIn(log), edge: box.x + box.w - 6 } : null;
+  const edge = box.x + box.w - 6;
+  const facts = mine ? { ...factsOf(view, number, Math.max(60, room)), doubled: doubledIn(log), edge, tail: edge + 3 - aside } : null;
   const wide = facts?.axis.width ?? 0;
   const thick = tall >= 28 ? 3 : 2;
   const under = y + cell + 2;

@@ -39,16 +39,20 @@ export function pipelineWay(view, box) {
     }));
 }
 
-/** SVG of the strip in `box`, between `x` and `right`, in its head or `down` pixels below; nothing without room or figures. */
+/**
+ * SVG of the strip in `box`, between `x` and `right`, in its head or `down` pixels below; nothing without room or figures, nor in
+ * Learn, where signs without words would say nothing, but for lessons on requests: they have it below.
+ */
 export function pipelineStrip(view, box, x, right, down = 0) {
   const pipeline = view.state.pipelines?.[box.id];
-  if (!pipeline || box.broker.state !== "running" || right - x < 6 * STEP || box.w < LEAST) return null;
+  if (!pipeline || (view.mode === "learn" && !down) || box.broker.state !== "running" || right - x < 6 * STEP || box.w < LEAST) return null;
   const { words } = view;
   const text = stagesOf(pipeline).map(([name, , value]) => `${words.t(`pipe.${name}`)} ${value}`).join(" → ");
   const from = right - 6 * STEP;
   return h("g", { key: "pipe", class: "pipe-strip", onclick: () => view.openBroker(box.id) },
     h("title", {}, `${words.t("pipe")}: ${text}`),
     stagesOf(pipeline).map(([name, sign, value, busy], index) => h("g", { key: name, class: `pipe-cell${busy ? " busy" : ""} ${name}` },
+      h("title", {}, `${words.t(`pipe.${name}`)} ${value}: ${words.t(`pipe.${name}.tip`)}`),
       h("rect", { x: from + index * STEP + 0.5, y: box.y + down + 3.5, width: STEP - 3, height: 18, rx: name === "purgatory" ? 2 : 5 }),
       h("text", { x: from + index * STEP + (STEP - 3) / 2, y: box.y + down + 16.5 }, `${sign}${value > 999 ? "1k+" : value}`))));
 }

@@ -73,7 +73,7 @@ function strips(kind, app) {
 export class Screen {
   constructor(app) {
     this.app = app;
-    this.palette = new Palette();
+    this.palette = new Palette(() => this.redraw());
     this.dots = new Dots($("scene-dots"));
     this.lanes = new Lanes($("lanes-canvas"));
     this.folds = makeFolds();
@@ -87,6 +87,7 @@ export class Screen {
       app.dirty = true;
     });
     for (const id of MEASURED) watch.observe($(id));
+    new ResizeObserver(() => document.body.style.setProperty("--head", `${$("top").offsetHeight}px`)).observe($("top")); // a drawer begins below it
     for (const id of MEASURED) this.sizes[id] = $(id).getBoundingClientRect();
     $("inspector").addEventListener("scroll", () => app.set({ tabScroll: $("inspector").scrollTop }), { passive: true });
     $("lanes-canvas").addEventListener("click", (event) => {
@@ -339,5 +340,6 @@ export class Screen {
     this.palette.read();
     this.dots.clean = false;
     this.app.dirty = true;
+    Object.assign(this.drawn, { stage: 0, table: 0, slow: 0, facts: 0 }); // at once, whatever would have waited
   }
 }

@@ -25,8 +25,6 @@ import { side } from "./sides.js";
 import { disksOf, troublesOf } from "./troubles.js";
 import { waySigns, ways } from "./ways.js";
 
-const ROOMY = 1000; // a stage with room for what its legend says of checksums
-
 /** The partitions of `topic` that a card with room for `rows` rows shows, the chosen one among them. */
 export function shownPartitions(topic, rows, chosen) {
   const numbers = Object.keys(topic.partitions).sort(byNumber);
@@ -46,7 +44,7 @@ function stateText(broker, words) {
 }
 
 const CROWN = 32; // room for it in a card's head
-const REIGN = 60; // and for its epoch
+const REIGN = 66; // and for its epoch
 
 /** The controller's crown; that of the one before is an outline, and then both have their epochs. Answers the room that it takes. */
 function crownOf({ state: { cluster }, words }, id, former) {
@@ -57,7 +55,7 @@ function crownOf({ state: { cluster }, words }, id, former) {
   const draw = (x, y) => [
     h("path", { key: "crown", class: `crown${was ? " former" : ""}`, d: `M${x} ${y + 13}l-3 -11 6 5 5 -7 5 7 6 -5 -3 11z` },
       h("title", {}, words.t(was ? "stage.crown.former" : "stage.crown"))),
-    told && h("text", { key: "reign", class: `reign${was ? " former" : ""}`, x: x - 8, y: y + 12 }, told)];
+    told && h("text", { key: "reign", class: `reign${was ? " former" : ""}`, x: x - 14, y: y + 12 }, told)];
   return { room: CROWN + (told ? REIGN : 0), draw };
 }
 
@@ -101,11 +99,11 @@ export function placesOf(view, numbers, id, space, tall, first) {
 
 const ROOM_FOR_DISKS = 420; // pixels of a card whose head has room for its log directories
 
-/** How many partitions more a card has than it shows: in words where these have room beside what else its head says. */
+/** How many partitions more a card has than it shows: in as many words as have room beside what else its head says. */
 function moreText(hidden, room, others, words) {
   const used = others.filter(Boolean).reduce((sum, text) => sum + widthOf(text, 7.6, 13) + 5, 0);
-  const whole = words.t("stage.more", { n: hidden });
-  return used + widthOf(whole, 6.8, 12) + 6 < room ? whole : `+${hidden}`;
+  const texts = ["stage.more", "stage.more_brief"].map((key) => words.t(key, { n: hidden }));
+  return texts.find((text) => used + widthOf(text, 6.4, 12) + 6 < room) ?? `+${hidden}`;
 }
 
 function brokerCard(view, box, former) {
@@ -328,6 +326,7 @@ export const cellTextOptions = ({ words }) => ["offset", "key", "value"].map((wh
 /** What the signs mean: those that are always there, and those that the picture has now. */
 export function legend(view) {
   const { words, topic, topicName, state, desk } = view;
+  if (view.scene?.printed) view.printed = view.scene.width; // stays: an entry that came and went would move what it explains
   const entry = (kind, key, sign) => h("span", { key, class: "legend-entry" },
     h("i", { class: `legend-sign ${kind}`, "aria-hidden": "true" }, sign),
     words.t(key));
@@ -343,10 +342,10 @@ export function legend(view) {
   const shared = partitions.some(([number]) => sharesOf(state, topicName, number).length > 0);
   return [
     entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"),
-    lost ? entry("astray", "stage.legend.lost", "✕") : null, entry("astray", "stage.legend.absent", "⊘"), entry("bar", "stage.legend.hw"),
+    lost ? entry("lost", "stage.legend.lost", "✕") : null, entry("astray", "stage.legend.absent"), entry("bar", "stage.legend.hw"),
     read ? [entry("glyph reads", "stage.legend.reads", "▲"), entry("glyph reads", "stage.legend.position", "△")] : null,
     alone && !read ? entry("glyph reads", "stage.legend.alone", "▲") : null,
-    logs.some(({ damaged = [] }) => damaged.length > 0) ? entry("astray", "stage.legend.damaged", DAMAGED) : null,
+    logs.some(({ damaged = [] }) => damaged.length > 0) ? entry("damaged", "stage.legend.damaged", DAMAGED) : null,
     doubled ? entry("glyph sign", "stage.legend.doubled", "×2") : null, behind ? entry("glyph sign", "stage.legend.reordered", "⇄") : null,
     transacted
       ? [
@@ -354,10 +353,10 @@ export function legend(view) {
         entry("band abort", "stage.legend.abort", "↩"), entry("bar stable", "stage.legend.lso")]
       : null,
     shared ? STATES.map((one) => entry(`share ${one}`, `share.${one}`, SIGNS[one])) : null,
-    entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "·"), entry("glyph", "stage.legend.out", "▽"),
+    entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "•"), entry("glyph", "stage.legend.out", "▽"),
     logs.some(({ directory }) => directory) ? entry("glyph", "stage.legend.directory", "▤") : null,
     moving ? Object.entries(MOVES).map(([move, sign]) => entry("glyph", `stage.${move}`, sign)) : null,
-    (view.scene?.width ?? 0) > ROOMY && view.scene.printed ? entry("glyph", "stage.legend.print", "#") : null,
+    view.printed && view.printed === view.scene?.width ? entry("glyph", "stage.legend.print", "#") : null,
   ];
 }
 

@@ -8,8 +8,9 @@
 import { h, patch } from "./patch.js";
 
 const REST_MS = 350; // until a resting mouse opens a card
-const LEAVE_MS = 250; // for the way from the term to its card
+const LEAVE_MS = 500; // for the way from the term to its card, over the rest of what it stands in
 const GAP = 6;
+const FAR = 130; // pixels: a card does not stand farther from its term
 
 /** A text with its terms marked; each once. */
 export function marked(words, text, { reach = true } = {}) {
@@ -43,6 +44,13 @@ function card(words, id, acts) {
       lessons.length > 0 && h("a", { key: "lesson", href: `#lesson=${lessons[0]}`, onclick: acts.close }, words.t("glossary.lesson")),
       h("a", { key: "page", href: `/glossary/#${id}`, target: "_blank", rel: "noopener" }, words.t("glossary"))),
   ];
+}
+
+/** Where the text stands that a term is in. */
+function textOf(term) {
+  let block = term.parentElement;
+  while (getComputedStyle(block).display === "inline") block = block.parentElement;
+  return block.getBoundingClientRect();
 }
 
 export class TermCard {
@@ -85,14 +93,18 @@ export class TermCard {
     }));
   }
 
-  /** Below the term where there is room, else above it; gone when the term is. */
+  /** Below what the term stands in, or above it, where there is room, so that it covers none of that; gone when the term is. */
   #place() {
     const [line] = this.anchor.getClientRects();
     if (!line || line.bottom < 0 || line.top > innerHeight) return this.close();
     const { offsetWidth: width, offsetHeight: height } = this.box;
     const left = Math.max(GAP, Math.min(line.left, innerWidth - width - GAP));
-    const below = line.bottom + GAP + height <= innerHeight || line.top < height + GAP;
-    const top = below ? Math.min(line.bottom + GAP, innerHeight - height - GAP) : line.top - height - GAP;
+    const fits = (top) => top >= GAP && top + height + GAP <= innerHeight;
+    const text = textOf(this.anchor);
+    const places = [
+      ...(text.bottom - line.bottom <= FAR ? [text.bottom + GAP] : []), ...(line.top - text.top <= FAR ? [text.top - GAP - height] : []),
+      line.bottom + GAP, line.top - GAP - height];
+    const top = places.find(fits) ?? Math.min(line.bottom + GAP, innerHeight - height - GAP);
     this.box.style.setProperty("left", `${Math.round(left)}px`);
     this.box.style.setProperty("top", `${Math.round(Math.max(GAP, top))}px`);
   }

@@ -45,7 +45,7 @@ def test_a_record_is_read_and_followed_to_what_it_has_changed(seen: LabPage) -> 
     seen.wait("[...document.querySelectorAll('button[data-record]')].some((one) => one.textContent.includes('PARTITION_RECORD'))")
     seen.value("[...document.querySelectorAll('button[data-record]')].find((one) => one.textContent.includes('PARTITION_RECORD')).click()")
     seen.see("[data-change=replicas]")
-    assert "{1, 2, 3}" in seen.page.inner_text("[data-change=replicas]")
+    assert "[1, 2, 3]" in seen.page.inner_text("[data-change=replicas]")
     seen.picture("metadata-en")
     assert violations(seen.page) == []
     seen.page.click("[data-moment]")

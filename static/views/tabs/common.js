@@ -4,14 +4,21 @@ import { brokerClass } from "../../draw/palette.js";
 import { h } from "../patch.js";
 
 export function badge(id, kind, label) {
-  return h("span", { key: id, class: `badge ${brokerClass(id)} ${kind}`, "aria-label": label, role: label ? "img" : null }, id);
+  return h("span", { key: id, class: `badge ${brokerClass(id)} ${kind}`, "aria-label": label, title: label, role: label ? "img" : null }, id);
 }
 
 /** Names and values, two pairs a line; a pair that is `WIDE` has a line of its own. */
 export const WIDE = "wide";
 
+/** A name with dots, which is broken behind them and nowhere else. */
+export const dotted = (name) => name.split(/(?<=\.)/).flatMap((part, at) => (at ? [h("wbr", {}), part] : [part]));
+
+const isDotted = (name) => typeof name === "string" && name.includes(".");
+
 export function facts(pairs) {
-  const told = ([name, value, kind]) => [h("dt", {}, name), h("dd", { class: kind ?? null }, value)];
+  const told = ([name, value, kind]) => [
+    h("dt", {}, isDotted(name) ? dotted(name) : name),
+    h("dd", { class: kind === WIDE && isDotted(name) ? "of-name" : kind ?? null }, value)];
   return h("dl", { class: "facts" }, pairs.filter(Boolean).map(told));
 }
 
@@ -40,7 +47,7 @@ export function bytes(size) {
 }
 
 /** Microseconds as milliseconds. */
-export const ms = (us) => (us === null || us === undefined ? "–" : `${(us / 1000).toFixed(us < 10_000 ? 3 : 1)} ms`);
+export const ms = (us) => (us === null || us === undefined ? "–" : us === 0 ? "0 ms" : `${(us / 1000).toFixed(us < 10_000 ? 3 : 1)} ms`);
 
 /** What stands at the top of a tab whose facts are asked for: since when they hold, or why there are none. */
 export function asOf(view, entry) {

@@ -1,6 +1,6 @@
 /** Settings of a topic, a broker, a group (with KRaft) or a built-in client: value, default, source; dynamic ones can be changed right here. */
 import { FILTERS } from "../../i18n/format.js";
-import { asOf, choices, hint } from "./common.js";
+import { asOf, choices, dotted, hint } from "./common.js";
 import { byNumber, isKRaft } from "../../model/names.js";
 import { base } from "../../net/api.js";
 import { h } from "../patch.js";
@@ -59,7 +59,7 @@ function row(view, subject, one) {
   return h("li", { key: one.name, class: `setting${one.changed ? " changed" : ""}` },
     h("div", { class: "setting-name" },
       h("button", { type: "button", class: "plain", "aria-expanded": String(open), "data-setting": one.name, onclick: toggle },
-        h("code", {}, one.name)),
+        h("code", {}, dotted(one.name))),
       h("b", {}, one.value === null || one.value === "" ? "–" : one.value)),
     one.doc && h("p", { class: "setting-meaning" }, prose(words.language === "ko" ? one.ko : one.doc, (part) => marked(words, part))),
     h("div", { class: "setting-note" },

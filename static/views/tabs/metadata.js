@@ -5,11 +5,12 @@ import { h } from "../patch.js";
 import { brokerOf } from "../../model/names.js";
 
 const QUIET = "NO_OP_RECORD";
+const SHORT = 7; // letters of a standing that is not broken
 
-/** Text of a value as the log has it: lists as sets, nothing as a dash. */
+/** Text of a value as the log has it: lists in their order, nothing as a dash. */
 const text = (value) => (value === null || value === undefined
   ? "–"
-  : Array.isArray(value) ? `{${value.join(", ")}}` : typeof value === "object" ? JSON.stringify(value) : String(value));
+  : Array.isArray(value) ? `[${value.join(", ")}]` : typeof value === "object" ? JSON.stringify(value) : String(value));
 
 /** What is set in a record, in one line; ids that are long say nothing here. */
 function summary(data) {
@@ -103,7 +104,8 @@ function quorum(view, found) {
     }, brokerOf(one.node) !== null ? badge(one.id, "in") : h("span", { class: "whole" }, String(one.id)))),
     cell(`${sign[one.state] ?? ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
     number(one.epoch), number(one.leo), number(one.lag),
-    cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one), "wraps"));
+    cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"),
+    cell(standing(one), standing(one).length > SHORT ? "wraps" : ""));
   return [
     facts([
       [words.t("meta.epoch"), count(found.epoch)], [words.t("meta.committed"), found.committed === null ? "–" : count(found.committed)],

@@ -76,21 +76,29 @@ function flight(view, one) {
       : h("small", { class: "soft" }, words.t("flights.behind", { n: one.behind })));
 }
 
-/** What is under way now; only the first of a link can be the next. A box of one height, so that nothing below it ever moves. */
+/** Whether anything takes time to arrive: a link has a delay, or the cluster stands still. */
+const takesTime = ({ state, clock, standing }) => clock.live && (clock.cluster.paused || standing.length > 0
+  || state.links.some(({ delay_us: delay }) => delay > 0) || state.cluster.link_delay_us > 0);
+
+/**
+ * What is under way now; only the first of a link can be the next. While there may be something it is a box of one height, so
+ * that nothing below it moves when a message arrives.
+ */
 function underWay(view) {
   const { words, clock } = view;
   const { paused } = clock.cluster;
   const standing = clock.live ? view.standing : [];
-  const passing = clock.live && !paused && !standing.length ? view.underWay.reduce((sum, { count }) => sum + count, 0) : 0;
-  const n = standing.length || passing;
+  const passing = clock.live && !paused && !standing.length && view.underWay.length > 0;
+  const waits = takesTime(view);
+  const name = waits ? words.t("flights.title", { n: standing.length }) : words.t("flights.name");
   const key = !clock.live
     ? "flights.past"
     : standing.length
       ? (paused ? "flights.hint" : "flights.running")
       : paused ? "flights.none" : passing ? "flights.passing" : "flights.none_running";
   return [
-    title("flights", words.t("flights.title", { n })),
-    h("div", { key: "flights-box", class: "flights-box", tabindex: "0", role: "group", "aria-label": words.t("flights.title", { n }) },
+    title("flights", name),
+    h("div", { key: "flights-box", class: `flights-box${waits ? " waits" : ""}`, tabindex: "0", role: "group", "aria-label": name },
       standing.length > 0 && h("ul", { key: "flights-list", class: "flights" }, standing.slice(0, UNDER_WAY).map((one) => flight(view, one))),
       hint("flights-hint", words.t(key))),
   ];

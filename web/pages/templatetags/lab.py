@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from web.messages import said
@@ -23,6 +24,12 @@ def t(context: dict[str, Any], key: str, **values: Any) -> str:
 def label(context: dict[str, Any], key: str) -> SafeString:
     """` data-t="key"` and the text: an element that changes when the language is switched."""
     return format_html('<span data-t="{}">{}</span>', key, context["words"][key])
+
+
+@register.filter
+def dotted(name: str) -> SafeString:
+    """The name of a setting or a metric, which is broken behind its dots and nowhere else."""
+    return mark_safe("<wbr>".join(conditional_escape(part) for part in re.split(r"(?<=\.)", name)))
 
 
 @register.simple_tag
