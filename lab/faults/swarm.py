@@ -55,6 +55,7 @@ ENSEMBLES = (3, 3, 5)
 OF_VOTERS = ("add_controller", "remove_controller")
 GONE_US = 60_000_000
 GROUPS_US = 240_000_000
+AGAIN_US = 5_000_000
 ANSWERED_US = 120_000_000
 NEVER = ("lost", "failed_read", "inconsistent")
 
@@ -294,8 +295,14 @@ class SwarmRun(Execution):
         for command in mover.end():
             self._try(command)
         self._wait(self._only_endless, GONE_US)
-        for command in endless(self.world):
-            self._try(command)
+        until = self.world.now_us + GONE_US
+        while endless(self.world) and self.world.now_us < until:  # refused while only those that were added are in sync
+            for command in endless(self.world):
+                self._try(command)
+            self._wait(self._none_endless, AGAIN_US)
+
+    def _none_endless(self) -> bool:
+        return not endless(self.world)
 
     def _only_endless(self) -> bool:
         return len(under_way(self.world)) == len(endless(self.world))
