@@ -116,6 +116,37 @@ def overwrite(replica: Partition, offset: int, checksum: bool) -> None:
     segment.log.append([head + bytes(batch) + rest])
 
 
+def test_a_calm_patrol_compares_again_when_an_end_a_mark_a_log_or_a_broker_is_another_one() -> None:
+    lab = Lab()
+    lab.do(do="stop_client", name="producer-a")
+    lab.do(do="stop_client", name="reader")
+    lab.run(5)
+    view = lab.monitor.view
+    copy = view.histories["orders", 0].copies[lab.state["leader"]]
+
+    def calm() -> bool:
+        view.touched.clear()
+        view.patrol()
+        return view._calm is not None and view.touched == {}
+
+    assert calm()
+    for name in ("log_end_offset", "high_watermark"):
+        before = getattr(lab.leader.log, name)
+        setattr(lab.leader.log, name, before - 1)
+        assert not calm() and ("orders", 0) in view.touched
+        setattr(lab.leader.log, name, before)
+        assert calm()
+    log, copy.log = copy.log, lab.replica(lab.followers[0]).log
+    assert calm(), "nothing has told of it"
+    view.moved((0, 0, "", "replica_moved", 0, {}))
+    assert not calm() and ("orders", 0) in view.touched
+    copy.log = log
+    assert calm()
+    lab.do(do="kill", broker=lab.followers[0])
+    hosted = [(broker, machine.replicas.partitions_by_name) for broker, machine in view.machines()]
+    assert view._calm is not None and view._calm.is_over(hosted)
+
+
 def leader_out_of_isr(lab: Lab, patch: Any) -> None:
     """Somebody has written a state into the tree that no controller would."""
     node = truth_of(lab.world).tree[znodes.state_path("orders", 0)]
